@@ -1,0 +1,6 @@
+//! What a backend is: the contract between those who run models (`torch`, `wasm`, [`identity`]) and those who
+//! schedule them.
+
+mod model;
+
+pub use model::{Backend, BatchedModel, ElementModel, ElementRequest, Execution, Executor, Instance, LoadedModel, ModelSource, Placement};

@@ -1,0 +1,1 @@
+//! End-to-end tests; see the files beside this one.
