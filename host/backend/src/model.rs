@@ -103,8 +103,10 @@ pub trait Instance {
 /// What a batch, or an element, gave and what moving its bytes took; the rest of the call's time is inference.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
-    /// Outputs.
+    /// Outputs; an element model gives those that were asked for, in the order of the configuration.
     pub outputs: Vec<Tensor>,
+    /// Parameters of the response; where elements of one request differ, the last one's hold.
+    pub parameters: Parameters,
     /// Time spent bringing inputs to where they are computed.
     pub input_time: Duration,
     /// Time spent bringing outputs back.
@@ -116,7 +118,7 @@ pub trait ElementModel: Send + Sync {
     /// How many may run at once.
     fn concurrency(&self) -> usize;
 
-    /// Runs one element. Polled on the plugin threads; yields to other plugins from time to time, and dropping the
+    /// Runs one element. Polled on the plugin threads, a tokio runtime with its time driver enabled; yields to other plugins from time to time, and dropping the
     /// future interrupts it.
     ///
     /// # Errors
