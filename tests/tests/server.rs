@@ -1,0 +1,143 @@
+//! The command: start-up, what it prints, options, shutdown.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+
+use std::{
+    net::TcpListener,
+    process::{Command, Output},
+};
+
+use nacre_tests::{Repository, Server, binary};
+use serde_json::json;
+
+const IDENTITY: &str = r#"
+backend: "identity"
+max_batch_size: 8
+input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+"#;
+
+fn request(values: &[f32]) -> serde_json::Value {
+    json!({"inputs": [{"name": "INPUT0", "datatype": "FP32", "shape": [1, 2], "data": values}]})
+}
+
+fn run(arguments: &[&str]) -> (Output, String) {
+    let output = Command::new(binary()).args(arguments).output().unwrap();
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    (output, String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn one_broken_model_does_not_stop_the_others() {
+    let repository = Repository::default()
+        .model("good", IDENTITY)
+        .model("typo", "backend: \"identity\"\nmax_batch_sise: 8")
+        .model("python_step", "backend: \"python\"");
+    let server = Server::start(repository.path(), &[]);
+
+    let answer = server.post("/v2/models/good/infer", &request(&[1.5, -2.0]));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.body["outputs"][0]["data"], json!([1.5, -2.0]));
+
+    let answer = server.post("/v2/models/typo/infer", &request(&[1.0, 2.0]));
+    assert_eq!(answer.status, 503);
+    assert!(answer.error().contains("max_batch_sise"), "{answer:?}");
+    assert!(answer.error().contains("config.pbtxt:3:1"), "names line and column: {answer:?}");
+
+    let answer = server.post("/v2/models/python_step/infer", &request(&[1.0, 2.0]));
+    assert!(answer.error().contains("backend: \"wasm\""), "points to plugins: {answer:?}");
+
+    let log = server.log();
+    for expected in ["READY", "UNAVAILABLE", "max_batch_sise", "libtorch"] {
+        assert!(log.contains(expected), "the start-up says {expected}:\n{log}");
+    }
+}
+
+#[test]
+fn exit_on_error_is_an_error_exit() {
+    let repository = Repository::default().model("python_step", "backend: \"python\"");
+    let model_repository = format!("--model-repository={}", repository.path().display());
+    let (output, text) =
+        run(&[&model_repository, "--exit-on-error=true", "--http-port=0", "--grpc-port=0", "--metrics-port=0"]);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("--exit-on-error"), "{text}");
+}
+
+#[test]
+fn a_missing_repository_is_named() {
+    let (output, text) = run(&["serve", "--model-repository=/nowhere/models", "--http-port=0"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("/nowhere/models"), "{text}");
+}
+
+#[test]
+fn a_port_in_use_is_named_with_the_option() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let repository = Repository::default().model("good", IDENTITY);
+    let (output, text) = run(&[
+        &format!("--model-repository={}", repository.path().display()),
+        "--http-address=127.0.0.1",
+        &format!("--http-port={port}"),
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains(&port.to_string()) && text.contains("--http-port"), "{text}");
+}
+
+#[test]
+fn help_reads_well_and_bare_shows_it() {
+    let (output, text) = run(&["--help"]);
+    assert!(output.status.success());
+    for expected in ["--model-repository", "--gpu-fallback", "--exit-timeout-secs", "Example"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let (output, bare) = run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(bare.contains("Usage"), "{bare}");
+}
+
+#[test]
+fn sigterm_finishes_what_is_running_and_exits_0() {
+    let slow = format!(
+        "{IDENTITY}\nparameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"1000\" }} }} ]"
+    );
+    let repository = Repository::default().model("slow", &slow);
+    let server = Server::start(repository.path(), &[]);
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| server.post("/v2/models/slow/infer", &request(&[3.0, 4.0])));
+        // The request is inside the server once the gauge says so.
+        while !server.metrics().contains("nv_inference_pending_request_count{model=\"slow\",version=\"1\"} 1")
+            && !running.is_finished()
+        {
+            std::thread::yield_now();
+        }
+        server.terminate();
+        let answer = running.join().unwrap();
+        assert_eq!(answer.status, 200, "{answer:?}");
+    });
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn requests_beyond_the_exit_timeout_are_cut_off_and_the_exit_is_still_0() {
+    let stuck = format!(
+        "{IDENTITY}\nparameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"600000\" }} }} ]"
+    );
+    let repository = Repository::default().model("stuck", &stuck);
+    let server = Server::start(repository.path(), &["--exit-timeout-secs=1"]);
+    let address = server.http();
+    let body = request(&[3.0, 4.0]).to_string();
+    let client = std::thread::spawn(move || {
+        ureq::post(format!("http://{address}/v2/models/stuck/infer")).send(body.as_bytes()).is_err()
+    });
+    while !server.metrics().contains("nv_inference_pending_request_count{model=\"stuck\",version=\"1\"} 1")
+        && !client.is_finished()
+    {
+        std::thread::yield_now();
+    }
+    server.terminate();
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(client.join().unwrap(), "the client sees its connection end or an error");
+    assert!(log.contains("cut off"), "{log}");
+}
