@@ -4,5 +4,5 @@
 mod scan;
 mod versions;
 
-pub use scan::{ModelEntry, scan};
-pub use versions::choose_versions;
+pub use scan::{ModelEntry, check_repositories, scan};
+pub use versions::{ChosenVersions, choose_versions};

@@ -1,11 +1,17 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use nacre_domain::Result;
+use nacre_domain::{Error, Result};
 
-/// One model folder of a repository.
+use crate::versions::{VersionName, version_name};
+
+/// File beside the version folders that configures the model.
+const CONFIG_FILE: &str = "config.pbtxt";
+
+/// A model folder of a repository, as found. Nothing in it has been read but names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelEntry {
     /// Name of the folder, hence of the model.
@@ -20,11 +26,143 @@ pub struct ModelEntry {
     pub problem: Option<String>,
 }
 
-/// Models of the repositories, by name.
+/// Finds the models of the repositories, sorted by name. Symbolic links are followed; hidden folders and plain files
+/// are passed over.
+///
+/// Blocking.
 ///
 /// # Errors
-/// Invalid argument if a repository is missing or is no folder. What is wrong with a single model is its
-/// [`ModelEntry::problem`].
-pub fn scan(_repositories: &[impl AsRef<Path>]) -> Result<Vec<ModelEntry>> {
-    Ok(Vec::new())
+/// Invalid argument if a repository is missing, is no folder or cannot be read. What is wrong with a single model is
+/// its [`ModelEntry::problem`]: the others do not suffer from it.
+pub fn scan(repositories: &[impl AsRef<Path>]) -> Result<Vec<ModelEntry>> {
+    let mut models: BTreeMap<String, ModelEntry> = BTreeMap::new();
+    for repository in repositories {
+        for entry in scan_repository(repository.as_ref())? {
+            match models.entry(entry.name.clone()) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(entry);
+                }
+                Entry::Occupied(mut occupied) => {
+                    let first = occupied.get_mut();
+                    first.problem = Some(format!(
+                        "model '{}' is in two repositories ({} and {}), so it is not clear which is meant; rename or \
+                         remove one",
+                        first.name,
+                        first.directory.display(),
+                        entry.directory.display()
+                    ));
+                }
+            }
+        }
+    }
+    Ok(models.into_values().collect())
+}
+
+/// Checks that each path is a folder that can be read.
+///
+/// # Errors
+/// Invalid argument, naming the path.
+pub fn check_repositories(repositories: &[impl AsRef<Path>]) -> Result<()> {
+    if repositories.is_empty() {
+        return Err(Error::invalid_argument("no model repository is given"));
+    }
+    repositories.iter().try_for_each(|path| read_repository(path.as_ref()).map(drop))
+}
+
+fn read_repository(path: &Path) -> Result<fs::ReadDir> {
+    fs::read_dir(path).map_err(|error| {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => "does not exist".to_owned(),
+            io::ErrorKind::NotADirectory => "is not a folder".to_owned(),
+            _ => format!("cannot be read ({error})"),
+        };
+        Error::invalid_argument(format!("model repository {} {what}", path.display())).with_source(error)
+    })
+}
+
+fn scan_repository(repository: &Path) -> Result<Vec<ModelEntry>> {
+    let mut entries = Vec::new();
+    for entry in read_repository(repository)? {
+        let entry = entry.map_err(|error| {
+            Error::invalid_argument(format!(
+                "model repository {} cannot be read ({error})",
+                repository.display()
+            ))
+            .with_source(error)
+        })?;
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str() else {
+            tracing::warn!(folder = %entry.path().display(), "ignoring a name that is not UTF-8");
+            continue;
+        };
+        // Every ext4 file system has a lost+found in its root, and a volume is often mounted as a repository.
+        if name.starts_with('.') || name == "lost+found" {
+            continue;
+        }
+        entries.extend(scan_model(name, entry.path()));
+    }
+    Ok(entries)
+}
+
+/// `None` for a plain file.
+fn scan_model(name: &str, directory: PathBuf) -> Option<ModelEntry> {
+    let mut model = ModelEntry {
+        name: name.to_owned(),
+        directory,
+        config_file: None,
+        versions: BTreeMap::new(),
+        problem: None,
+    };
+    match fs::metadata(&model.directory) {
+        Ok(metadata) if metadata.is_dir() => {
+            if let Err((path, error)) = read_model(&mut model) {
+                model.problem = Some(format!("model '{name}': {}", cannot_read(&path, &error)));
+            }
+        }
+        Ok(_) => return None,
+        Err(error) => {
+            model.problem = Some(format!("model '{name}': {}", cannot_read(&model.directory, &error)))
+        }
+    }
+    Some(model)
+}
+
+fn read_model(model: &mut ModelEntry) -> Result<(), (PathBuf, io::Error)> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error| (path, error)
+    };
+    for entry in fs::read_dir(&model.directory).map_err(at(&model.directory))? {
+        let entry = entry.map_err(at(&model.directory))?;
+        let path = entry.path();
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str() else { continue };
+        if name == CONFIG_FILE {
+            model.config_file = Some(path);
+            continue;
+        }
+        match version_name(name) {
+            VersionName::Version(version) => {
+                if fs::metadata(&path).map_err(at(&path))?.is_dir() {
+                    model.versions.insert(version, path);
+                }
+            }
+            VersionName::Malformed => tracing::warn!(
+                model = model.name,
+                folder = name,
+                "ignoring a folder that is no version: versions are positive whole numbers without a leading zero"
+            ),
+            VersionName::Other => tracing::debug!(model = model.name, name, "not a version folder"),
+        }
+    }
+    Ok(())
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> String {
+    match fs::read_link(path) {
+        Ok(target) => {
+            format!("the link {} to {} cannot be followed ({error})", path.display(), target.display())
+        }
+        Err(_) => format!("{} cannot be read ({error})", path.display()),
+    }
 }
