@@ -1,11 +1,17 @@
 //! What the server says about itself: metrics, per-model statistics and the log.
+//!
+//! Requests are recorded here and only here, once each, so that the statistics call and the metrics agree.
 
 mod logging;
-mod statistics;
+mod machine;
+mod metric_name;
 mod metrics_handle;
+mod report;
+mod statistics;
 mod timing;
 
 pub use logging::{LogFormat, init_logging};
 pub use metrics_handle::{MetricsHandle, install_metrics, record_model_load};
-pub use statistics::{BatchReport, DurationCount, FailureReason, ModelStatistics, PendingGuard, StatisticsReport};
+pub use report::{BatchReport, DurationCount, StatisticsReport};
+pub use statistics::{FailureReason, ModelStatistics, PendingGuard};
 pub use timing::RequestTiming;
