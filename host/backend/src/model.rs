@@ -63,6 +63,10 @@ pub trait BatchedModel: Send + Sync {
     /// # Errors
     /// Why the instance cannot be; the model is then unavailable.
     fn instantiate(&self, placement: &Placement) -> Result<Box<dyn Instance>>;
+
+    /// The model is being stopped: executions that can be cut short end with an error now. Called once from any
+    /// thread, while instances may be executing; nothing is executed afterwards.
+    fn interrupt(&self) {}
 }
 
 /// Place of one instance.
