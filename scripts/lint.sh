@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Formatting and lints of the whole repository. Tools that are not part of Rust are used where they are installed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+run() {
+    echo "+ $*"
+    "$@"
+}
+
+run cargo fmt --all --check
+run cargo clippy --release --workspace --all-targets -- -D warnings
+for guests in plugins tests/guests; do
+    if [ -f "$guests/Cargo.toml" ]; then
+        (cd "$guests" && run cargo fmt --all --check)
+    fi
+done
+if command -v cargo-deny >/dev/null; then
+    run cargo deny --all-features check
+else
+    echo "cargo-deny is not installed; licences and advisories are not checked (cargo install cargo-deny)"
+fi
+if command -v shellcheck >/dev/null; then
+    git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
+else
+    echo "shellcheck is not installed; shell scripts are not checked"
+fi
