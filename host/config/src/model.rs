@@ -23,9 +23,11 @@ pub struct ModelConfig {
     pub outputs: Vec<ModelOutput>,
     /// Which of the version folders are served.
     pub version_policy: VersionPolicy,
-    /// Name of the file in the version folder, if the backend's usual one is not meant.
+    /// Name of the file in the version folder: as written, else the backend's usual one; `None` for a backend that
+    /// has none or is not known.
     pub default_model_filename: Option<String>,
-    /// Instances by group; empty if the file says nothing.
+    /// Instances by group; empty if the file says nothing and the backend has not said what it made
+    /// ([`ModelConfig::with_instance_groups`]).
     pub instance_groups: Vec<InstanceGroup>,
     /// Dynamic batching; without it each request is its own batch.
     pub dynamic_batching: Option<DynamicBatching>,
@@ -33,7 +35,8 @@ pub struct ModelConfig {
     pub ensemble_steps: Vec<EnsembleStep>,
     /// `parameters`, key to string value.
     pub parameters: BTreeMap<String, String>,
-    /// The whole message, defaults completed, for the protocol's configuration calls.
+    /// The whole `inference.ModelConfig` message, defaults completed as Triton completes them, for the protocol's
+    /// configuration calls.
     pub message: prost_reflect::DynamicMessage,
 }
 
