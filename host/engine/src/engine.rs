@@ -1,34 +1,92 @@
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
+use arc_swap::ArcSwap;
 use nacre_backend::Backend;
-use nacre_domain::{Error, InferenceRequest, InferenceResponse, ModelKey, Result};
+use nacre_domain::{Deadline, Error, InferenceRequest, InferenceResponse, ModelKey, Result, Value};
+use nacre_scheduler::PluginThreads;
 use nacre_telemetry::StatisticsReport;
 
-use crate::{EngineOptions, IndexEntry, ModelView};
+use crate::{
+    EngineOptions, IndexEntry, ModelView, in_flight::InFlight, lifecycle::Lifecycle, servable::Servable,
+    snapshot::Snapshot,
+};
+
+/// Request parameter with the time in microseconds that the client waits at most.
+const TIMEOUT: &str = "timeout";
 
 /// What is served and how: the one value that both protocols talk to.
-pub struct Engine {}
+pub struct Engine {
+    snapshot: Arc<ArcSwap<Snapshot>>,
+    lifecycle: Lifecycle,
+    /// Requests under way.
+    requests: InFlight,
+    loaded: AtomicBool,
+    shutting_down: AtomicBool,
+}
 
 impl Engine {
     /// An engine that serves nothing yet.
     ///
     /// # Errors
-    /// A repository path that is missing or is no folder; threads that cannot be started.
-    pub fn new(_options: EngineOptions, _backends: Vec<Arc<dyn Backend>>) -> Result<Arc<Engine>> {
-        Err(Error::internal("not built yet"))
+    /// Invalid argument for a repository that is missing or is no folder; internal if threads cannot be started.
+    pub fn new(mut options: EngineOptions, backends: Vec<Arc<dyn Backend>>) -> Result<Arc<Engine>> {
+        nacre_repository::check_repositories(&options.repositories)?;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        for threads in [&mut options.plugin_threads, &mut options.load_threads] {
+            if *threads == 0 {
+                *threads = cores;
+            }
+        }
+        let threads = PluginThreads::new(options.plugin_threads).map_err(|error| {
+            Error::internal(format!("cannot start {} plugin threads: {error}", options.plugin_threads))
+                .with_source(error)
+        })?;
+        let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
+        Ok(Arc::new(Engine {
+            lifecycle: Lifecycle::new(options, backends, threads, snapshot.clone()),
+            snapshot,
+            requests: InFlight::default(),
+            loaded: AtomicBool::new(false),
+            shutting_down: AtomicBool::new(false),
+        }))
     }
 
-    /// Loads every model of the repositories and serves what loaded. A model that fails is unavailable, with its reason
-    /// in the log and in [`Engine::index`].
-    pub async fn load_all(&self) {}
+    /// Loads every model of the repositories and serves what loaded, then is ready. A model that fails is unavailable,
+    /// with its reason in the log and in [`Engine::index`]. If a repository has gone since [`Engine::new`], the log says
+    /// so and the engine does not become ready.
+    pub async fn load_all(&self) {
+        match self.lifecycle.load_all().await {
+            Ok(()) => self.loaded.store(true, Ordering::SeqCst),
+            Err(error) => tracing::error!(%error, "cannot load the model repository"),
+        }
+    }
 
-    /// Answers one request. Dropping the future cancels it.
+    /// Answers one request: validates it, runs it and records it in the statistics of its model, all within the
+    /// snapshot of the moment at which it came. Dropping the future cancels it.
+    ///
+    /// The request parameter `timeout` (microseconds; 0 is none) brings the deadline forward.
     ///
     /// # Errors
     /// Not found, unavailable, invalid argument or deadline exceeded as the request deserves it, or what the model
     /// failed with.
-    pub async fn infer(&self, _request: InferenceRequest) -> Result<InferenceResponse> {
-        Err(Error::internal("not built yet"))
+    pub async fn infer(&self, mut request: InferenceRequest) -> Result<InferenceResponse> {
+        // Counted before the look at the flag, so that `drain` after `begin_shutdown` misses no one.
+        let _running = self.requests.enter();
+        if self.shutting_down.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("the server is shutting down"));
+        }
+        let servable = self.find(&request.model, request.version)?;
+        if let Some(timeout) = request.parameters.get(TIMEOUT) {
+            request.deadline = request.deadline.earliest(timeout_deadline(timeout)?);
+        }
+        servable.infer(request).await.map(|(response, _)| response)
     }
 
     /// Whether the process works at all.
@@ -38,34 +96,48 @@ impl Engine {
 
     /// Whether requests are welcome: after [`Engine::load_all`], before [`Engine::begin_shutdown`].
     pub fn is_ready(&self) -> bool {
-        false
+        self.loaded.load(Ordering::SeqCst) && !self.shutting_down.load(Ordering::SeqCst)
     }
 
     /// Not ready from now on; new requests are unavailable, those that run go on.
-    pub fn begin_shutdown(&self) {}
+    pub fn begin_shutdown(&self) {
+        self.shutting_down.store(true, Ordering::SeqCst);
+    }
 
     /// Waits until no request is running.
-    pub async fn drain(&self) {}
+    pub async fn drain(&self) {
+        self.requests.wait_idle().await;
+    }
 
-    /// Stops every model, after [`Engine::drain`].
-    pub async fn shutdown(&self) {}
+    /// Stops every model, after [`Engine::drain`]; returns when their instances are gone.
+    pub async fn shutdown(&self) {
+        self.begin_shutdown();
+        self.lifecycle.unload_all().await;
+    }
 
     /// Whether that version (without one: any) of the model serves requests.
-    pub fn model_is_ready(&self, _name: &str, _version: Option<u64>) -> bool {
-        false
+    pub fn model_is_ready(&self, name: &str, version: Option<u64>) -> bool {
+        self.snapshot.load().find(name, version).is_ok()
     }
 
     /// A ready version of a model; without a version, the highest that is ready.
     ///
     /// # Errors
-    /// Not found if there is no such model or version, unavailable, with the reason, if it did not load.
-    pub fn model(&self, _name: &str, _version: Option<u64>) -> Result<ModelView> {
-        Err(Error::internal("not built yet"))
+    /// Not found if there is no such model or version; unavailable, with the reason, if it did not load.
+    pub fn model(&self, name: &str, version: Option<u64>) -> Result<ModelView> {
+        let snapshot = self.snapshot.load();
+        let servable = snapshot.find(name, version)?;
+        Ok(ModelView {
+            key: servable.key.clone(),
+            versions: snapshot.ready_versions(name).map(|servable| servable.key.version).collect(),
+            config: servable.config.clone(),
+            labels: servable.labels.clone(),
+        })
     }
 
     /// Every model and version that the repositories hold, by name, then version.
     pub fn index(&self) -> Vec<IndexEntry> {
-        Vec::new()
+        self.snapshot.load().index()
     }
 
     /// Statistics of the ready versions: of one model, of one version, or of all.
@@ -74,9 +146,34 @@ impl Engine {
     /// As [`Engine::model`].
     pub fn statistics(
         &self,
-        _name: Option<&str>,
-        _version: Option<u64>,
+        name: Option<&str>,
+        version: Option<u64>,
     ) -> Result<Vec<(ModelKey, StatisticsReport)>> {
-        Err(Error::internal("not built yet"))
+        let snapshot = self.snapshot.load();
+        let report = |servable: &Arc<Servable>| (servable.key.clone(), servable.statistics.report());
+        match (name, version) {
+            (None, _) => Ok(snapshot.all_ready().map(report).collect()),
+            (Some(name), Some(_)) => Ok(vec![report(snapshot.find(name, version)?)]),
+            (Some(name), None) => {
+                snapshot.find(name, None)?;
+                Ok(snapshot.ready_versions(name).map(report).collect())
+            }
+        }
+    }
+
+    fn find(&self, name: &str, version: Option<u64>) -> Result<Arc<Servable>> {
+        self.snapshot.load().find(name, version).cloned()
+    }
+}
+
+fn timeout_deadline(value: &Value) -> Result<Deadline> {
+    match value {
+        Value::Int(0) => Ok(Deadline::NONE),
+        Value::Int(micros) if *micros > 0 => {
+            Ok(Deadline::after(Duration::from_micros(micros.unsigned_abs())))
+        }
+        other => Err(Error::invalid_argument(format!(
+            "parameter '{TIMEOUT}' is a whole number of microseconds, 0 for none, got {other:?}"
+        ))),
     }
 }
