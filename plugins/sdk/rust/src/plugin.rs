@@ -78,7 +78,7 @@ macro_rules! export {
                 }
             }
 
-            $crate::__private::export_bindings!(Exports with_types_in $crate::__private::bindings);
+    $crate::__private::export_bindings!(Exports with_types_in $crate::__private::bindings);
         };
     };
 }

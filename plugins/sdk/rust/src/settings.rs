@@ -60,7 +60,10 @@ impl Settings {
 
 fn parse_one<T: FromStr>(name: &str, text: &str) -> Result<T, Error> {
     text.trim().parse().map_err(|_| {
-        Error::invalid_argument(format!("parameter '{name}' is '{text}': expected {}", kind(type_name::<T>())))
+        Error::invalid_argument(format!(
+            "parameter '{name}' is '{text}': expected {}",
+            kind(type_name::<T>())
+        ))
     })
 }
 
