@@ -4,7 +4,7 @@ use crate::text::{element, join};
 
 /// Every field that does something, by path without indices; all that is inside it counts too. A field that is
 /// neither here nor holds one that is here is warned about, so one that is new to the message cannot be forgotten.
-const WITH_EFFECT: [&str; 28] = [
+pub(crate) const WITH_EFFECT: [&str; 28] = [
     "name",
     "platform",
     "backend",
@@ -36,13 +36,13 @@ const WITH_EFFECT: [&str; 28] = [
 ];
 
 /// Which of `parameters` have an effect the backend knows, and plugins get them all.
-const OF_BACKEND: &str = "parameters";
+pub(crate) const OF_BACKEND: &str = "parameters";
 
 /// Messages that say nothing themselves: their fields are warned about one by one.
-const GROUPS: [&str; 1] = ["optimization"];
+pub(crate) const GROUPS: [&str; 1] = ["optimization"];
 
 /// Switches: turned off, they ask for what happens anyway.
-const SWITCHES: [&str; 2] = ["response_cache", "model_transaction_policy"];
+pub(crate) const SWITCHES: [&str; 2] = ["response_cache", "model_transaction_policy"];
 
 /// The path of the first occurrence of each field that is set and has no effect.
 pub(crate) fn without_effect(message: &DynamicMessage) -> Vec<String> {

@@ -14,6 +14,8 @@ mod labels;
 mod model;
 mod parse;
 mod print;
+#[cfg(test)]
+mod properties;
 mod tensors;
 mod text;
 mod validate;

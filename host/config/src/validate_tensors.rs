@@ -154,26 +154,23 @@ fn check_reshape(path: &str, dims: &[i64], shape: &[i64], faults: &mut Faults) {
     let (dims, shape) = (ShapeDisplay(dims), ShapeDisplay(shape));
     let varying = |parts: &Option<Vec<i64>>| parts.as_ref().map_or(0, |parts| parts.len().saturating_sub(1));
     let (of_dims, of_shape) = (varying(&dims_parts), varying(&shape_parts));
-    if of_dims != of_shape {
-        let text = format!(
-            "{of_dims} of the dims {dims} vary, but {of_shape} of the shape {shape}; expected as many"
-        );
-        faults.add(path, text);
+    let text = if of_dims != of_shape {
+        format!(
+            "expected as many -1 as the dims {dims} have, {of_dims}, but the shape {shape} has {of_shape}"
+        )
     } else if of_dims == 0 {
         let count =
             |parts: Option<Vec<i64>>| parts.and_then(|parts| parts.first().copied()).unwrap_or_default();
-        let text = format!(
-            "the shape {shape} has {} elements, but the dims {dims} have {}; expected as many",
-            count(shape_parts),
-            count(dims_parts)
-        );
-        faults.add(path, text);
+        let (of_dims, of_shape) = (count(dims_parts), count(shape_parts));
+        format!(
+            "expected as many elements as the dims {dims} have, {of_dims}, but the shape {shape} has {of_shape}"
+        )
     } else {
-        let text = format!(
-            "between the dims that vary, the shape {shape} has other numbers of elements than the dims {dims}"
-        );
-        faults.add(path, text);
-    }
+        format!(
+            "expected as many elements between the -1 as the dims {dims} have, but the shape {shape} has others"
+        )
+    };
+    faults.add(path, text);
 }
 
 /// Element counts before, between and behind the dims that vary; `None` if one does not fit.

@@ -286,15 +286,16 @@ fn enumeration(descriptor: &EnumDescriptor, found: &ValueKind<'_>) -> Result<i32
             Some(value) => Ok(value.number()),
             None => {
                 let near = did_you_mean(&nearest(name, values.iter().map(|value| value.name())));
-                let near = if near.is_empty() { ";".to_owned() } else { near };
-                Err(format!("{name} is no {}{near} it is one of {}", descriptor.name(), legal()))
+                let near =
+                    if near.is_empty() { "; legal are".to_owned() } else { format!("{near} Legal are") };
+                Err(format!("{name} is no {}{near} {}", descriptor.name(), legal()))
             }
         },
         ValueKind::Integer { .. } => integer(found, i128::from(i32::MIN), i128::from(i32::MAX))
             .ok()
             .map(|number| number as i32)
             .filter(|number| descriptor.get_value(*number).is_some())
-            .ok_or_else(|| format!("{found} is no {}; it is one of {}", descriptor.name(), legal())),
+            .ok_or_else(|| format!("{found} is no {}; legal are {}", descriptor.name(), legal())),
         ValueKind::String(bytes)
             if std::str::from_utf8(bytes).is_ok_and(|s| descriptor.get_value_by_name(s).is_some()) =>
         {

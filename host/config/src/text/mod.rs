@@ -1,8 +1,9 @@
 //! Text protobuf → message, with the place of every field kept.
 //!
 //! The syntax is that of protobuf's own C++ parser, which is what reads these files elsewhere. The parser of
-//! prost-reflect, whose messages and descriptors are used here, stops at the first error and does not give its place;
-//! nor does it know where a field came from, which validation needs. A test holds the two parsers against each other.
+//! prost-reflect, whose messages and descriptors are used here, refuses the most common spelling of these files
+//! (`input [ { … } ]`, without a colon), stops at the first error and keeps no places, which errors and validation
+//! need. A test holds the two parsers against each other.
 
 mod bind;
 mod lex;
