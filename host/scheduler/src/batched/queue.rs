@@ -100,7 +100,7 @@ impl BatchedQueue {
         // Linux shows 15 bytes: the placement, which tells the threads of a model apart, goes first.
         let name = format!("{} {}", placement.name, self.shared.served.key.name);
         let worker = Worker::new(Arc::clone(&self.shared), Arc::clone(&self.model), placement);
-        thread::Builder::new().name(name.replace('\0', "")).spawn(move || worker.run(&made)).map_err(|e| {
+        thread::Builder::new().name(name.replace('\0', "")).spawn(move || worker.run(made)).map_err(|e| {
             let model = &self.shared.served.key.name;
             Error::unavailable(format!("model '{model}': no thread for an instance: {e}")).with_source(e)
         })

@@ -37,7 +37,7 @@ impl Worker {
     }
 
     /// The thread. Says once whether the instance was made.
-    pub(super) fn run(&self, made: &mpsc::Sender<Result<()>>) {
+    pub(super) fn run(&self, made: mpsc::Sender<Result<()>>) {
         let mut instance = match self.instantiate() {
             Ok(instance) => instance,
             Err(error) => {
@@ -47,6 +47,8 @@ impl Worker {
         };
         // Nobody listens if another instance failed before.
         let _ = made.send(Ok(()));
+        // The start waits until no sender is left.
+        drop(made);
         while let Some(batch) = self.shared.next_batch() {
             let Err(Panicked) = self.execute(&mut *instance, batch) else { continue };
             discard(instance);
