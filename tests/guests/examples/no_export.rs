@@ -1,0 +1,1 @@
+//! A component, but no plugin: it exports nothing.

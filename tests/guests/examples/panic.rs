@@ -1,0 +1,4 @@
+//! Panics.
+use nacre_guests::guest;
+
+guest!(|_| panic!("out of ideas"));

@@ -1,0 +1,16 @@
+//! Writes 100 MB without a line's end to standard output, and a million lines to standard error, then answers.
+use std::io::Write;
+
+use nacre_guests::{answer, guest};
+
+guest!(|_| {
+    let mut stdout = std::io::stdout().lock();
+    let megabyte = vec![b'x'; 1_000_000];
+    for _ in 0..100 {
+        let _ = stdout.write_all(&megabyte);
+    }
+    for _ in 0..1_000_000 {
+        eprintln!("the same again");
+    }
+    Ok(answer(vec![1]))
+});
