@@ -115,9 +115,10 @@ impl Engine {
         self.lifecycle.unload_all().await;
     }
 
-    /// Whether that version (without one: any) of the model serves requests.
+    /// Whether that version (without one: the highest that loaded) of the model serves requests. Not so if it loaded, but
+    /// has lost its last instance since.
     pub fn model_is_ready(&self, name: &str, version: Option<u64>) -> bool {
-        self.snapshot.load().find(name, version).is_ok()
+        self.find(name, version).is_ok_and(|servable| servable.failure().is_none())
     }
 
     /// A ready version of a model; without a version, the highest that is ready.

@@ -82,6 +82,16 @@ impl Servable {
         Box::pin(async move { self.infer(request).await })
     }
 
+    /// Why no request can succeed any more although it loaded: its instances are lost, or those of a step.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        match &self.runner {
+            Runner::Queue(queue) => queue.queue.as_ref().and_then(ModelQueue::failure),
+            Runner::Ensemble(plan) => {
+                plan.steps.iter().find_map(|step| Some(step.servable.failure()?.context(&step.label)))
+            }
+        }
+    }
+
     async fn answer(&self, mut request: InferenceRequest, rows: u64) -> Result<Answer> {
         reshape_inputs(&self.config, &mut request.inputs)?;
         let mut answer = match &self.runner {
@@ -91,30 +101,12 @@ impl Servable {
                 answer
             }
             Runner::Queue(queue) => {
-                let Completion { outputs, parameters, timing } = self.submit(queue, request).await?;
+                let Completion { outputs, parameters, timing } = queue.submit(request).await?;
                 Answer { outputs, parameters, timing }
             }
         };
         reshape_outputs(&self.config, &mut answer.outputs)?;
         Ok(answer)
-    }
-
-    async fn submit(&self, queue: &RunningQueue, request: InferenceRequest) -> Result<Completion> {
-        let late = || {
-            Error::deadline_exceeded(format!(
-                "model '{}': the deadline passed before the answer was there",
-                self.key.name
-            ))
-        };
-        let deadline = request.deadline;
-        if deadline.has_passed() {
-            return Err(late());
-        }
-        let completion = queue.submit(request);
-        match deadline.moment() {
-            Some(moment) => tokio::time::timeout_at(moment.into(), completion).await.map_err(|_| late())?,
-            None => completion.await,
-        }
     }
 }
 

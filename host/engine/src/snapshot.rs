@@ -106,7 +106,10 @@ impl Snapshot {
                 ModelEntry::Versions(versions) => {
                     for (&version, entry) in versions {
                         match entry {
-                            VersionEntry::Ready(_) => push(Some(version), ModelState::Ready, ""),
+                            VersionEntry::Ready(servable) => match servable.failure() {
+                                None => push(Some(version), ModelState::Ready, ""),
+                                Some(error) => push(Some(version), ModelState::Unavailable, error.message()),
+                            },
                             VersionEntry::Unavailable(reason) => {
                                 push(Some(version), ModelState::Unavailable, reason);
                             }

@@ -17,6 +17,7 @@ impl EnsemblePlan {
         let mut state = State {
             plan: self,
             tensors: vec![None; self.tensor_count],
+            readers: self.readers(&needed),
             awaited: self.steps.iter().map(|step| step.awaited).collect(),
             id: request.id,
             parameters: request.parameters,
@@ -61,6 +62,19 @@ impl EnsemblePlan {
         Ok(Answer { outputs: state.outputs(), parameters: Parameters::new(), timing })
     }
 
+    /// By tensor, how often it will be read.
+    fn readers(&self, needed: &[bool]) -> Vec<usize> {
+        let mut readers = vec![0; self.tensor_count];
+        let by_steps =
+            self.steps.iter().zip(needed).filter(|(_, needed)| **needed).flat_map(|(step, _)| &step.inputs);
+        for (_, number) in by_steps.chain(&self.outputs) {
+            if let Some(count) = readers.get_mut(*number) {
+                *count += 1;
+            }
+        }
+        readers
+    }
+
     /// By step, whether the outputs asked for depend on it; all steps if the request asks for none in particular.
     fn needed(&self, request: &InferenceRequest) -> Vec<bool> {
         let mut needed = vec![request.outputs.is_empty(); self.steps.len()];
@@ -87,6 +101,8 @@ impl EnsemblePlan {
 struct State<'a> {
     plan: &'a EnsemblePlan,
     tensors: Vec<Option<Tensor>>,
+    /// By tensor, how often it will still be read; with the last time it goes, and its bytes with it.
+    readers: Vec<usize>,
     /// By step, how many of its inputs are still to come from other steps.
     awaited: Vec<usize>,
     id: String,
@@ -109,31 +125,30 @@ impl State<'_> {
         })
     }
 
-    fn tensor(&self, number: usize, name: &str) -> Option<Tensor> {
-        let tensor = self.tensors.get(number)?.as_ref()?;
-        Some(Tensor {
-            name: name.to_owned(),
-            data_type: tensor.data_type,
-            shape: tensor.shape.clone(),
-            data: tensor.data.clone(),
-        })
+    fn read(&mut self, number: usize, name: &str) -> Option<Tensor> {
+        let readers = self.readers.get_mut(number)?;
+        *readers = readers.saturating_sub(1);
+        let place = self.tensors.get_mut(number)?;
+        let tensor = if *readers == 0 { place.take() } else { place.clone() };
+        tensor.map(|tensor| Tensor { name: name.to_owned(), ..tensor })
     }
 
     /// The request of a step; an optional input of the ensemble that was not given is not given to the step either.
-    fn request(&self, step: &Step) -> InferenceRequest {
+    fn request(&mut self, step: &Step) -> InferenceRequest {
         InferenceRequest {
             model: step.servable.key.name.clone(),
             version: Some(step.servable.key.version),
             id: self.id.clone(),
             parameters: self.parameters.clone(),
-            inputs: step.inputs.iter().filter_map(|(name, number)| self.tensor(*number, name)).collect(),
+            inputs: step.inputs.iter().filter_map(|(name, number)| self.read(*number, name)).collect(),
             outputs: step.requested.clone(),
             deadline: self.deadline,
         }
     }
 
     /// The outputs that there are; one that was not asked for may be missing.
-    fn outputs(&self) -> Vec<Tensor> {
-        self.plan.outputs.iter().filter_map(|(name, number)| self.tensor(*number, name)).collect()
+    fn outputs(&mut self) -> Vec<Tensor> {
+        let plan = self.plan;
+        plan.outputs.iter().filter_map(|(name, number)| self.read(*number, name)).collect()
     }
 }

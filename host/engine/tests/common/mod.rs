@@ -3,7 +3,10 @@
 use std::{
     fs,
     path::Path,
-    sync::{Arc, Condvar, Mutex},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -261,7 +264,8 @@ impl Backend for TestBackend {
             };
             config = Arc::new(config.with_tensors(vec![spec("x")], vec![spec("y")])?);
         }
-        let model = TestModel { config: config.clone(), behaviour, switches: self.switches.clone() };
+        let made = AtomicUsize::new(0);
+        let model = TestModel { config: config.clone(), behaviour, switches: self.switches.clone(), made };
         Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)) })
     }
 }
@@ -270,6 +274,7 @@ struct TestModel {
     config: Arc<ModelConfig>,
     behaviour: String,
     switches: Arc<Switches>,
+    made: AtomicUsize,
 }
 
 impl BatchedModel for TestModel {
@@ -278,6 +283,9 @@ impl BatchedModel for TestModel {
     }
 
     fn instantiate(&self, _placement: &Placement) -> Result<Box<dyn Instance>> {
+        if self.made.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Err(Error::internal("there is only one instance"));
+        }
         Ok(Box::new(TestInstance {
             config: self.config.clone(),
             behaviour: self.behaviour.clone(),
@@ -299,6 +307,7 @@ impl Instance for TestInstance {
         self.switches.executed.lock().unwrap().push(self.config.name.clone());
         match self.behaviour.as_str() {
             "waiting" => self.switches.barrier.pass()?,
+            "dying" => panic!("the instance fell over"),
             "failing" => return Err(Error::internal("the model failed")),
             _ => {}
         }
