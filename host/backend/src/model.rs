@@ -94,7 +94,8 @@ pub trait Instance {
     }
 
     /// Runs one batch: inputs in the order of the request, with the batch dimension where the model has one, shapes
-    /// and sizes already checked against the configuration; data need not be aligned.
+    /// and sizes already checked against the configuration; data need not be aligned. Where the configuration has a
+    /// `reshape`, it is applied already, and outputs are to have the dims of theirs: clients' dims stay above.
     ///
     /// Outputs are all of the model's, in the order of its configuration, with names as configured.
     ///
