@@ -31,11 +31,8 @@ fn syntax() {
         ("name = \"m\"", "1:6: expected ':' after 'name', found '='; write name: …"),
         ("\"name\": \"m\"", "1:1: names of fields have no quotes: write name, not \"name\""),
         ("name:\nbackend: \"wasm\"", "1:1: 'name' has no value; 'backend' behind it is the next field"),
-        (
-            "name: \"m\nbackend: \"wasm\"\n",
-            "1:7: this string runs over several lines and the text behind it makes no sense (line 2: this string has no closing \"); is its closing quote missing?",
-        ),
-        ("name: \"m", "1:7: this string has no closing \""),
+        ("name: \"m\nbackend: \"wasm\"\n", "1:7: this string has no closing \" on its line"),
+        ("name: 'm", "1:7: this string has no closing ' on its line"),
         ("name: 'a\\qb'", "1:9: \\q is no escape in a string; write \\\\ for a backslash"),
         ("name: \"\\xzz\"", "1:8: \\x without digits in a string; write \\\\ for a backslash"),
         (
@@ -58,6 +55,7 @@ fn syntax() {
         ("max_batch_size: 089", "1:17: 089 begins with 0 and so is octal, where 8 and 9 are no digits"),
         ("max_batch_size: 0x", "1:17: 0x is followed by no hexadecimal digit"),
         ("max_batch_size: 1e", "1:17: the exponent of this number has no digits"),
+        ("max_batch_size: 8name: \"m\"", "1:18: expected a space behind the number"),
         ("max_batch_size: 1.2.3", "1:17: this number has two decimal points"),
         (
             "[x.y]: 1",

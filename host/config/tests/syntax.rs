@@ -35,7 +35,7 @@ fn one_message_has_many_spellings() {
            input { name: "\142" data_type: TYPE_UINT8 dims: 4 }
            parameters { key: "\u006b" value { string_value: "\U00000076" } }"#,
         // No blanks where none are needed, other line ends, comments.
-        "backend:\"wasm\"max_batch_size:4input{name:\"a\"data_type:TYPE_UINT8 dims:2dims:3}#{\r\n\
+        "backend:\"wasm\"max_batch_size:4 input{name:\"a\"data_type:TYPE_UINT8 dims:2 dims:3}#{\r\n\
          input{name:'b'data_type:TYPE_UINT8 dims:4}\r\nparameters{key:\"k\"value{string_value:\"v\"}}# end",
         // Fields of one list apart from one another; a byte order mark.
         "\u{feff}input { name: 'a' data_type: TYPE_UINT8 dims: [] dims: [2, 3] } backend: 'wasm'
@@ -79,8 +79,9 @@ fn scalars_have_many_spellings() {
 }
 
 #[test]
-fn strings_may_run_over_lines_and_hold_anything() {
-    let config =
-        config("backend: 'wasm' parameters { key: 'k' value { string_value: \"é # {\n\\t\\n\\\"'\\007\" } }");
-    assert_eq!(config.parameters["k"], "é # {\n\t\n\"'\u{7}");
+fn strings_hold_anything() {
+    let config = config(
+        "backend: 'wasm' parameters { key: 'k' value { string_value: \"é # {\\n\\t\" '\\\"\\'\\007\\ud83d\\ude00' } }",
+    );
+    assert_eq!(config.parameters["k"], "é # {\n\t\"'\u{7}\u{1f600}");
 }

@@ -35,20 +35,18 @@ pub(super) enum TokenKind<'a> {
     End,
 }
 
-/// Cuts text protobuf into tokens as protobuf's own tokenizer does: `#` comments, strings in either quotes that may
-/// run over lines, numbers that need no space behind them.
+/// Cuts text protobuf into tokens as protobuf's own tokenizer does. More lenient only in that a byte order mark, which
+/// some editors write, is passed over.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     offset: usize,
     at: Position,
-    /// The last string that ran over more than one line: nearly always one whose closing quote was forgotten.
-    pub multiline_string: Option<Position>,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str) -> Lexer<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Lexer { text, offset: 0, at: Position { line: 1, column: 1 }, multiline_string: None }
+        Lexer { text, offset: 0, at: Position { line: 1, column: 1 } }
     }
 
     pub fn token(&mut self) -> Result<Token<'a>, Mistake> {
@@ -59,8 +57,8 @@ impl<'a> Lexer<'a> {
             'A'..='Z' | 'a'..='z' | '_' => {
                 TokenKind::Identifier(self.take_while(|c| c.is_ascii_alphanumeric() || c == '_'))
             }
-            '0'..='9' => self.number()?,
-            '.' if self.peek_second().is_some_and(|c| c.is_ascii_digit()) => self.number()?,
+            '0'..='9' => self.number(at)?,
+            '.' if self.peek_second().is_some_and(|c| c.is_ascii_digit()) => self.number(at)?,
             '"' | '\'' => TokenKind::String(self.string(first)?),
             c if c.is_ascii_graphic() => {
                 self.bump();
@@ -126,8 +124,15 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<TokenKind<'a>, Mistake> {
-        let at = self.at;
+    fn number(&mut self, at: Position) -> Result<TokenKind<'a>, Mistake> {
+        let number = self.digits(at)?;
+        if self.peek().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') {
+            return Err(Mistake::new(self.at, "expected a space behind the number"));
+        }
+        Ok(number)
+    }
+
+    fn digits(&mut self, at: Position) -> Result<TokenKind<'a>, Mistake> {
         let start = self.offset;
         if self.peek() == Some('0') && matches!(self.peek_second(), Some('x' | 'X')) {
             self.bump();
@@ -177,19 +182,18 @@ impl<'a> Lexer<'a> {
         self.bump();
         loop {
             let at = self.at;
-            let Some(c) = self.bump() else {
-                return Err(Mistake::new(start, format!("this string has no closing {quote}")));
-            };
-            match c {
-                c if c == quote => break,
-                '\\' => self.escape(at, &mut bytes)?,
-                c => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            match self.bump() {
+                Some(c) if c == quote => return Ok(bytes),
+                Some('\\') => self.escape(at, &mut bytes)?,
+                None | Some('\n') => {
+                    return Err(Mistake::new(
+                        start,
+                        format!("this string has no closing {quote} on its line"),
+                    ));
+                }
+                Some(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
-        if self.at.line != start.line {
-            self.multiline_string = Some(start);
-        }
-        Ok(bytes)
     }
 
     /// What follows a backslash.
@@ -222,8 +226,8 @@ impl<'a> Lexer<'a> {
             }
             'u' | 'U' => {
                 let digits = if c == 'u' { 4 } else { 8 };
-                let c = self
-                    .hexadecimal(digits, digits)
+                let code = self.hexadecimal(digits, digits).and_then(|code| self.surrogates(code));
+                let c = code
                     .and_then(char::from_u32)
                     .ok_or_else(|| wrong(format!("\\{c} without the {digits} digits of a character")))?;
                 bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -231,6 +235,16 @@ impl<'a> Lexer<'a> {
             c => return Err(wrong(format!("\\{} is no escape", c.escape_debug()))),
         }
         Ok(())
+    }
+
+    /// The code that two escapes of UTF-16 halves stand for; any other as it is.
+    fn surrogates(&mut self, code: u32) -> Option<u32> {
+        let Some(high) = code.checked_sub(0xd800).filter(|&high| high < 0x400) else { return Some(code) };
+        if !(self.take_if(|c| c == '\\') && self.take_if(|c| c == 'u')) {
+            return None;
+        }
+        let low = self.hexadecimal(4, 4)?.checked_sub(0xdc00).filter(|&low| low < 0x400)?;
+        Some(0x10000 + high * 0x400 + low)
     }
 
     fn hexadecimal(&mut self, least: usize, most: usize) -> Option<u32> {

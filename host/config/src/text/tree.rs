@@ -59,19 +59,7 @@ impl fmt::Display for ValueKind<'_> {
 pub(super) fn parse(text: &str) -> (Vec<Field<'_>>, Option<Mistake>) {
     let mut parser = Parser { lexer: Lexer::new(text), token: None, depth: 0, mistake: None };
     let fields = parser.fields(None);
-    let multiline = parser.lexer.multiline_string;
-    let mistake = parser.mistake.map(|mistake| match multiline {
-        Some(start) => Mistake::new(
-            start,
-            format!(
-                "this string runs over several lines and the text behind it makes no sense (line {}: {}); is its \
-                 closing quote missing?",
-                mistake.at.line, mistake.message
-            ),
-        ),
-        None => mistake,
-    });
-    (fields, mistake)
+    (fields, parser.mistake)
 }
 
 struct Parser<'a> {
