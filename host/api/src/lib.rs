@@ -4,7 +4,7 @@
 //! encodes, and decides nothing. Tensor bytes that a client sends as bytes are never copied after the body has been
 //! read, and those of a binary answer are handed to the socket as they came from the model.
 
-mod codec;
+pub mod codec;
 mod documents;
 mod grpc;
 mod http;

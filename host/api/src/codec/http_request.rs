@@ -260,14 +260,18 @@ fn requested_output(reader: &mut Reader<'_>, index: usize) -> Result<RequestedOu
 fn read_shape(reader: &mut Reader<'_>, place: &str) -> Result<Vec<i64>> {
     let mut shape = Vec::new();
     array(reader, place, "shape", |reader| {
-        let found = reader.excerpt();
-        let dim = reader.number().and_then(|n| n.as_integer()).and_then(|n| i64::try_from(n).ok());
-        shape.push(dim.filter(|&dim| dim >= 0).ok_or_else(|| {
-            Error::invalid_argument(format!(
-                "{place}: dimension {} of its 'shape' is {found}, expected a whole number, 0 or more",
-                shape.len()
-            ))
-        })?);
+        let number = reader.number();
+        let dim = number.and_then(|n| n.as_integer()).and_then(|n| i64::try_from(n).ok());
+        match dim.filter(|&dim| dim >= 0) {
+            Some(dim) => shape.push(dim),
+            None => {
+                let found = number.map_or_else(|| reader.excerpt(), |number| number.text.to_owned());
+                return Err(Error::invalid_argument(format!(
+                    "{place}: dimension {} of its 'shape' is {found}, expected a whole number, 0 or more",
+                    shape.len()
+                )));
+            }
+        }
         Ok(())
     })?;
     Ok(shape)

@@ -30,3 +30,6 @@ pub fn data_type(name: &str) -> Result<DataType> {
         Error::invalid_argument(format!("datatype '{name}' is unknown; expected one of {known}"))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,7 @@ fn shape(data_type: DataType, dims: &[i64], length: usize) -> Result<Vec<i64>> {
     let row = element_count(&known)?.saturating_mul(size);
     let found = match open {
         0 if row == length => 0,
-        1 if row > 0 && length % row == 0 => i64::try_from(length / row).unwrap_or(i64::MAX),
+        1 if row > 0 && length.is_multiple_of(row) => i64::try_from(length / row).unwrap_or(i64::MAX),
         0 | 1 => {
             let expected =
                 if open == 0 { format!("{row} bytes") } else { format!("a multiple of {row} bytes") };

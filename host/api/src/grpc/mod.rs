@@ -15,7 +15,6 @@ mod generated {
 use std::sync::Arc;
 
 use generated::grpc_inference_service_server::GrpcInferenceServiceServer;
-use nacre_domain::{Error, Result};
 use nacre_engine::Engine;
 use tokio::net::TcpListener;
 use tonic::service::Routes;
@@ -26,31 +25,27 @@ use crate::{ApiOptions, serve::serve_http2};
 
 /// Serves gRPC until `shutdown` resolves; then takes no more connections, finishes the calls that are running and
 /// returns.
-///
-/// # Errors
-/// Internal if the descriptors that are built in cannot be read.
 pub async fn serve_grpc(
     listener: TcpListener,
     engine: Arc<Engine>,
     options: ApiOptions,
     shutdown: impl Future<Output = ()>,
-) -> Result<()> {
+) {
     let limit = options.max_grpc_message;
     let health = HealthServer::new(health::Health::new(Arc::clone(&engine)));
     let inference = GrpcInferenceServiceServer::new(service::InferenceService::new(engine, options))
         .max_decoding_message_size(limit)
         .max_encoding_message_size(limit);
-    let unreadable = |e: tonic_reflection::server::Error| {
-        Error::internal("built-in descriptors are unreadable").with_source(e)
-    };
     let mut routes = Routes::builder();
-    routes
-        .add_service(inference)
-        .add_service(health)
-        .add_service(reflection().build_v1().map_err(unreadable)?)
-        .add_service(reflection().build_v1alpha().map_err(unreadable)?);
+    routes.add_service(inference).add_service(health);
+    // The descriptors are a part of this binary; if they were unreadable, only reflection would be lacking.
+    match (reflection().build_v1(), reflection().build_v1alpha()) {
+        (Ok(v1), Ok(v1alpha)) => {
+            routes.add_service(v1).add_service(v1alpha);
+        }
+        (Err(error), _) | (_, Err(error)) => tracing::error!(%error, "reflection is not served"),
+    }
     serve_http2(listener, routes.routes().prepare().into_axum_router(), shutdown).await;
-    Ok(())
 }
 
 fn reflection() -> Reflection<'static> {

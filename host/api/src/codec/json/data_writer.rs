@@ -134,7 +134,7 @@ mod tests {
     fn numbers_are_written_shortest() {
         assert_eq!(
             written(DataType::Fp32, floats(&[0.1, 1.0, -0.0, 1e30, 1e-9])).unwrap(),
-            "[0.1,1.0,-0.0,1e30,1e-9]"
+            "[0.1,1.0,-0.0,1e+30,1e-9]"
         );
         assert_eq!(written(DataType::Fp64, 0.1_f64.to_le_bytes().to_vec()).unwrap(), "[0.1]");
         assert_eq!(

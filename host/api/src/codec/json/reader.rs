@@ -257,8 +257,8 @@ impl<'a> Reader<'a> {
     }
 
     /// An error that says what was expected at this place and what is there instead.
-    pub fn syntax(&mut self, expected: &str) -> Error {
-        let found = match self.peek() {
+    pub fn syntax(&self, expected: &str) -> Error {
+        let found = match self.rest().first() {
             None => "the end of the text".to_owned(),
             Some(_) => {
                 let next = self.input.get(self.at..).and_then(|rest| rest.chars().next());
@@ -274,7 +274,12 @@ impl<'a> Reader<'a> {
     /// What comes next, as far as it is worth showing in a message.
     pub fn excerpt(&mut self) -> String {
         const LONGEST: usize = 40;
-        self.peek();
+        match self.peek() {
+            None => return "nothing".to_owned(),
+            Some(b'[') => return "an array".to_owned(),
+            Some(b'{') => return "an object".to_owned(),
+            Some(_) => {}
+        }
         let rest = self.input.get(self.at..).unwrap_or_default();
         let mut inside_string = false;
         let text: String = rest
@@ -287,11 +292,7 @@ impl<'a> Reader<'a> {
             })
             .map(|(_, c)| c)
             .collect();
-        if text.is_empty() {
-            "nothing".to_owned()
-        } else {
-            text.escape_debug().to_string().replace("\\\"", "\"")
-        }
+        if text.is_empty() { "nothing".to_owned() } else { text.replace(char::is_control, " ") }
     }
 
     /// `line 1 column 7` of the next byte, both from 1; columns are characters.
