@@ -1,18 +1,20 @@
-//! JPEG. zune-jpeg decodes the samples of each component, a stripe at a time; what follows (bringing the colour
-//! components to full size, converting colours) is done here, to the numbers that libjpeg-turbo gives.
+//! JPEG: baseline and progressive, to the numbers that libjpeg-turbo gives, so that what a network sees is what it saw
+//! when it was trained. (Other decoders round otherwise, which makes single pixels differ by a few levels.)
 
+mod bits;
 mod color;
+mod decoder;
 mod headers;
+mod idct;
+mod scan;
 mod upsample;
-
-use zune_core::{bytestream::ZCursor, options::DecoderOptions};
-use zune_jpeg::{JpegDecoder, RawImcuRowStatus};
 
 pub(crate) use headers::{Headers, read};
 
 use self::{
     color::ColorModel,
-    upsample::{Component, Upsampling},
+    decoder::{Decoder, Stripes},
+    upsample::Component,
 };
 use crate::{
     Error, Format,
@@ -26,60 +28,73 @@ pub(crate) fn channels(headers: &Headers<'_>) -> usize {
 
 /// Decodes every row, top to bottom.
 pub(crate) fn decode(bytes: &[u8], headers: &Headers<'_>, sink: &mut dyn RowSink) -> Result<(), Error> {
-    let model = ColorModel::of(headers)?;
-    let options = DecoderOptions::new_fast().set_max_width(usize::MAX).set_max_height(usize::MAX);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(malformed)?;
-    let mut raw = decoder.raw_output();
-    let layout = raw.layout().ok_or_else(|| reason("its size is not in its header"))?;
-
-    let (across, down) = headers.sampling_maximum();
-    let mut components = Vec::new();
-    for (plane, (h, v)) in layout.iter().zip(headers.sampling()) {
-        let upsampling = Upsampling::new(across, down, h, v, plane.width);
-        components.push(Component::new(upsampling, plane.width, 8 * v));
-    }
-    let strides: Vec<usize> = components.iter().map(Component::stride).collect();
-    let mut full: Vec<Vec<i16>> = components.iter().map(|_| vec![0; headers.width]).collect();
-    let mut row = Row::new(headers.width, channels(headers));
-    let mut rows_left = headers.height;
-
-    // A stripe is given out when the one below it is there: colour is interpolated across their border.
-    let mut stripes = 0;
-    loop {
-        let mut planes: Vec<&mut [u8]> = components.iter_mut().map(Component::next_stripe).collect();
-        let last = match raw.decode_next_imcu_row(&mut planes, &strides).map_err(malformed)? {
-            RawImcuRowStatus::RowReady { rows_written } => {
-                components.iter_mut().zip(rows_written).for_each(|(component, rows)| component.written(rows));
-                false
-            }
-            RawImcuRowStatus::Complete => {
-                components.iter_mut().for_each(|component| component.written(0));
-                true
-            }
-            _ => return Err(headers.cut_off(bytes.len())),
-        };
-        if stripes > 0 {
-            for y in 0..rows_left.min(8 * down) {
-                for (component, full) in components.iter().zip(&mut full) {
-                    component.row(y, full);
-                }
-                model.convert(&full, &mut row);
-                sink.push(&row);
-            }
-            rows_left = rows_left.saturating_sub(8 * down);
-        }
-        if last || rows_left == 0 {
-            break;
-        }
-        components.iter_mut().for_each(Component::advance);
-        stripes += 1;
-    }
-    if rows_left > 0 { Err(headers.cut_off(bytes.len())) } else { Ok(()) }
+    let mut rows = Rows::new(headers, sink)?;
+    Decoder::new(bytes, headers).decode(&mut rows)?;
+    rows.finish();
+    Ok(())
 }
 
-fn malformed(error: zune_jpeg::errors::DecodeErrors) -> Error {
-    reason(&format!("{error:?}"))
+/// Makes rows of pixels of stripes of samples. A stripe becomes rows when the one below it is there, since colour is
+/// interpolated across their border.
+struct Rows<'a> {
+    model: ColorModel,
+    components: Vec<Component>,
+    /// Rows of pixels in a stripe.
+    stripe_rows: usize,
+    rows_left: usize,
+    /// Whether a stripe waits for the one below it.
+    waiting: bool,
+    /// A row of each component, in full size.
+    full: Vec<Vec<i16>>,
+    row: Row,
+    sink: &'a mut dyn RowSink,
+}
+
+impl<'a> Rows<'a> {
+    fn new(headers: &Headers<'_>, sink: &'a mut dyn RowSink) -> Result<Self, Error> {
+        let maximum = headers.sampling_maximum();
+        let size = (headers.width, headers.height);
+        Ok(Self {
+            model: ColorModel::of(headers)?,
+            components: headers.sampling().map(|sampling| Component::new(size, maximum, sampling)).collect(),
+            stripe_rows: 8 * maximum.1,
+            rows_left: headers.height,
+            waiting: false,
+            full: vec![vec![0; headers.width]; headers.components.len()],
+            row: Row::new(headers.width, channels(headers)),
+            sink,
+        })
+    }
+
+    fn give_stripe(&mut self) {
+        for y in 0..self.rows_left.min(self.stripe_rows) {
+            for (component, full) in self.components.iter_mut().zip(&mut self.full) {
+                component.row(y, full);
+            }
+            self.model.convert(&self.full, &mut self.row);
+            self.sink.push(&self.row);
+        }
+        self.rows_left = self.rows_left.saturating_sub(self.stripe_rows);
+    }
+
+    fn finish(mut self) {
+        self.give_stripe();
+    }
+}
+
+impl Stripes for Rows<'_> {
+    fn samples(&mut self, component: usize) -> (&mut [u8], usize) {
+        self.components[component].next_stripe()
+    }
+
+    fn finish_stripe(&mut self) {
+        self.components.iter_mut().for_each(Component::written);
+        if self.waiting {
+            self.give_stripe();
+        }
+        self.components.iter_mut().for_each(Component::advance);
+        self.waiting = true;
+    }
 }
 
 fn reason(reason: &str) -> Error {

@@ -8,12 +8,15 @@ pub(crate) struct ComponentHeader {
     pub(crate) id: u8,
     /// Sampling factors, across and down.
     pub(crate) sampling: (usize, usize),
+    /// Number of its quantization table.
+    pub(crate) quantization: u8,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Headers<'a> {
     pub(crate) width: usize,
     pub(crate) height: usize,
+    pub(crate) progressive: bool,
     pub(crate) components: Vec<ComponentHeader>,
     /// A JFIF segment is there.
     pub(crate) jfif: bool,
@@ -46,28 +49,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Headers<'_>, Error> {
     let mut headers = Headers::default();
     let mut at = 2;
     loop {
-        let Some(marker) = next_marker(bytes, &mut at) else {
-            return Err(if headers.components.is_empty() {
+        match next_segment(bytes, &mut at)? {
+            Some((0xD9, _)) => break,
+            Some((marker, segment)) => headers.segment(marker, segment)?,
+            None if headers.components.is_empty() => {
                 let expected = "a header with the size must come before the pixels".to_owned();
-                Error::CutOff { format: Format::Jpeg, expected, length: bytes.len() }
-            } else {
-                headers.cut_off(bytes.len())
-            });
-        };
-        match marker {
-            // Markers without a segment.
-            0x01 | 0xD0..=0xD8 => continue,
-            0xD9 => break,
-            _ => {}
+                return Err(Error::CutOff { format: Format::Jpeg, expected, length: bytes.len() });
+            }
+            None => return Err(headers.cut_off(bytes.len())),
         }
-        let length = bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()).map(|b| u16::from_be_bytes(*b));
-        let length = usize::from(length.unwrap_or(2)).max(2);
-        let Some(segment) = bytes.get(at + 2..at + length) else {
-            let expected = format!("the segment at byte {at} says that it has {length} bytes");
-            return Err(Error::CutOff { format: Format::Jpeg, expected, length: bytes.len() });
-        };
-        at += length;
-        headers.segment(marker, segment)?;
     }
     if headers.components.is_empty() {
         let reason = "it has no frame header, which gives its size".to_owned();
@@ -79,7 +69,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Headers<'_>, Error> {
 impl<'a> Headers<'a> {
     fn segment(&mut self, marker: u8, segment: &'a [u8]) -> Result<(), Error> {
         match marker {
-            0xC0..=0xC2 => self.frame(segment),
+            0xC0..=0xC2 => {
+                self.progressive = marker == 0xC2;
+                self.frame(segment)
+            }
             0xC3 | 0xC5..=0xC7 | 0xC9..=0xCB | 0xCD..=0xCF => {
                 let kind = match marker {
                     0xC3 | 0xC7 | 0xCB | 0xCF => "lossless",
@@ -128,9 +121,10 @@ impl<'a> Headers<'a> {
         }
         self.components = components
             .iter()
-            .map(|&[id, factors, _]| ComponentHeader {
+            .map(|&[id, factors, quantization]| ComponentHeader {
                 id,
                 sampling: (usize::from(factors >> 4), usize::from(factors & 15)),
+                quantization,
             })
             .collect();
         if self.sampling().any(|(h, v)| !(1..=4).contains(&h) || !(1..=4).contains(&v)) {
@@ -144,8 +138,31 @@ impl<'a> Headers<'a> {
     }
 }
 
+/// The next marker and its segment; `at` moves behind it. `None` where the file ends.
+pub(super) fn next_segment<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Option<(u8, &'a [u8])>, Error> {
+    while let Some(marker) = next_marker(bytes, at) {
+        match marker {
+            // Markers that stand alone.
+            0x01 | 0xD0..=0xD8 => continue,
+            0xD9 => return Ok(Some((marker, &[]))),
+            _ => {}
+        }
+        let start = *at;
+        let length =
+            bytes.get(start..).and_then(|rest| rest.first_chunk::<2>()).map(|b| u16::from_be_bytes(*b));
+        let length = usize::from(length.unwrap_or(2)).max(2);
+        let Some(segment) = bytes.get(start + 2..start + length) else {
+            let expected = format!("the segment at byte {start} says that it has {length} bytes");
+            return Err(Error::CutOff { format: Format::Jpeg, expected, length: bytes.len() });
+        };
+        *at += length;
+        return Ok(Some((marker, segment)));
+    }
+    Ok(None)
+}
+
 /// The next marker at or after `at`, over entropy-coded data; `at` moves behind it.
-fn next_marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
+pub(super) fn next_marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
     loop {
         let rest = bytes.get(*at..)?;
         *at += rest.iter().position(|&byte| byte == 0xFF)? + 1;

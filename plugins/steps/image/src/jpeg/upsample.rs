@@ -24,7 +24,7 @@ pub(crate) enum Upsampling {
 }
 
 impl Upsampling {
-    pub(crate) fn new(across: usize, down: usize, h: usize, v: usize, width: usize) -> Self {
+    pub(crate) fn new((across, down): (usize, usize), (h, v): (usize, usize), width: usize) -> Self {
         // Interpolation across takes at least three samples.
         let wide = width > 2;
         match (across.is_multiple_of(h).then_some(across / h), down.is_multiple_of(v).then_some(down / v)) {
@@ -45,10 +45,14 @@ pub(crate) struct Component {
     stride: usize,
     /// Rows of a whole stripe.
     stripe_rows: usize,
+    /// Rows that are still to be written.
+    rows_left: usize,
     /// The last row of the stripe above, if there is one.
     above: Option<Vec<u8>>,
     current: Stripe,
     next: Stripe,
+    /// A row between two rows, for [`Upsampling::Both`].
+    between: Vec<i16>,
 }
 
 #[derive(Default)]
@@ -58,24 +62,34 @@ struct Stripe {
 }
 
 impl Component {
-    pub(crate) fn new(upsampling: Upsampling, width: usize, stripe_rows: usize) -> Self {
-        let stride = width.next_multiple_of(8);
+    /// For a component with `sampling` samples where the picture, of a size in pixels, has `maximum`.
+    pub(crate) fn new(size: (usize, usize), maximum: (usize, usize), sampling: (usize, usize)) -> Self {
+        let width = (size.0 * sampling.0).div_ceil(maximum.0);
+        let stride = size.0.div_ceil(8 * maximum.0) * 8 * sampling.0;
+        let stripe_rows = 8 * sampling.1;
         let stripe = || Stripe { samples: vec![0; stride * stripe_rows], rows: 0 };
-        Self { upsampling, width, stride, stripe_rows, above: None, current: stripe(), next: stripe() }
+        Self {
+            upsampling: Upsampling::new(maximum, sampling, width),
+            width,
+            stride,
+            stripe_rows,
+            rows_left: (size.1 * sampling.1).div_ceil(maximum.1),
+            above: None,
+            current: stripe(),
+            next: stripe(),
+            between: vec![0; width],
+        }
     }
 
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
+    /// Room for the next stripe, and how far its rows are apart.
+    pub(crate) fn next_stripe(&mut self) -> (&mut [u8], usize) {
+        (&mut self.next.samples, self.stride)
     }
 
-    /// Room for the next stripe.
-    pub(crate) fn next_stripe(&mut self) -> &mut [u8] {
-        &mut self.next.samples
-    }
-
-    /// So many rows were written to it.
-    pub(crate) fn written(&mut self, rows: usize) {
-        self.next.rows = rows.min(self.stripe_rows);
+    /// The next stripe is written. Of the last one, not all rows belong to the picture.
+    pub(crate) fn written(&mut self) {
+        self.next.rows = self.rows_left.min(self.stripe_rows);
+        self.rows_left -= self.next.rows;
     }
 
     /// The next stripe becomes the current one.
@@ -91,7 +105,7 @@ impl Component {
     }
 
     /// A row of the current stripe, or the one above or below it; at the picture's edge the edge itself.
-    fn samples(&self, row: isize) -> &[u8] {
+    fn samples<'a>(&'a self, row: isize) -> &'a [u8] {
         let row_of = |stripe: &'_ Stripe, row: usize| {
             row * self.stride..row * self.stride + self.width.min(stripe.samples.len())
         };
@@ -107,7 +121,7 @@ impl Component {
     }
 
     /// Row `y` of the current stripe, in full size.
-    pub(crate) fn row(&self, y: usize, full: &mut [i16]) {
+    pub(crate) fn row(&mut self, y: usize, full: &mut [i16]) {
         let half = (y / 2) as isize;
         // The row beyond the nearer one.
         let farther = if y.is_multiple_of(2) { half - 1 } else { half + 1 };
@@ -125,7 +139,11 @@ impl Component {
                     *full = (3 * i16::from(near) + i16::from(far) + bias) >> 2;
                 }
             }
-            Upsampling::Both => both(self.samples(half), self.samples(farther), full),
+            Upsampling::Both => {
+                let mut between = std::mem::take(&mut self.between);
+                both(self.samples(half), self.samples(farther), &mut between, full);
+                self.between = between;
+            }
             Upsampling::Repeat(times_across, times_down) => {
                 let samples = self.samples((y / times_down) as isize);
                 for (pixels, &sample) in full.chunks_mut(times_across).zip(samples) {
@@ -163,10 +181,11 @@ fn across(samples: &[u8], full: &mut [i16]) {
 }
 
 /// Twice as wide and twice as high.
-fn both(near: &[u8], far: &[u8], full: &mut [i16]) {
+fn both(near: &[u8], far: &[u8], between: &mut [i16], full: &mut [i16]) {
     // Four times the sample between the rows.
-    let between: Vec<i16> =
-        near.iter().zip(far).map(|(&near, &far)| 3 * i16::from(near) + i16::from(far)).collect();
+    for (between, (&near, &far)) in between.iter_mut().zip(near.iter().zip(far)) {
+        *between = 3 * i16::from(near) + i16::from(far);
+    }
     let last = between.len() - 1;
     let mut set = |x: usize, value: i16| {
         if let Some(full) = full.get_mut(x) {

@@ -1,0 +1,102 @@
+//! The inverse cosine transform, to the bit as libjpeg-turbo's accurate integer method (`JDCT_ISLOW`), which is the
+//! default of everyone who decodes with it.
+
+use std::array::from_fn;
+
+/// Coefficients of a block of 8×8 samples, in rows.
+pub(super) type Block = [i16; 64];
+
+const CONSTANT_BITS: u32 = 13;
+/// Bits that are kept between the two passes.
+const PASS_BITS: u32 = 2;
+
+/// Eight numbers that are computed with at once. Arithmetic wraps: a damaged file may hold any number.
+#[derive(Clone, Copy)]
+struct Lanes([i32; 8]);
+
+impl Lanes {
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(from_fn(|i| self.0[i].wrapping_add(other.0[i])))
+    }
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(from_fn(|i| self.0[i].wrapping_sub(other.0[i])))
+    }
+
+    #[inline(always)]
+    fn times(self, factor: i32) -> Self {
+        Self(from_fn(|i| self.0[i].wrapping_mul(factor)))
+    }
+
+    #[inline(always)]
+    fn shifted_up(self, bits: u32) -> Self {
+        Self(from_fn(|i| self.0[i] << bits))
+    }
+
+    /// Divided by a power of two, rounded.
+    #[inline(always)]
+    fn rounded(self, bits: u32) -> Self {
+        Self(from_fn(|i| self.0[i].wrapping_add(1 << (bits - 1)) >> bits))
+    }
+}
+
+/// Transforms a block, times `quantization`, to samples at the start of `samples`, whose rows are `stride` apart.
+///
+/// # Panics
+/// If `samples` has no room for eight rows of eight.
+pub(super) fn transform(block: &Block, quantization: &[i32; 64], samples: &mut [u8], stride: usize) {
+    if block[1..].iter().all(|&coefficient| coefficient == 0) {
+        let level = i32::from(block[0]).wrapping_mul(quantization[0]);
+        let sample = ((level.wrapping_add(4) >> 3).wrapping_add(128)).clamp(0, 255) as u8;
+        for row in 0..8 {
+            samples[row * stride..][..8].fill(sample);
+        }
+        return;
+    }
+    let rows: [Lanes; 8] = from_fn(|row| {
+        Lanes(from_fn(|column| {
+            i32::from(block[8 * row + column]).wrapping_mul(quantization[8 * row + column])
+        }))
+    });
+    let columns = pass(rows, CONSTANT_BITS - PASS_BITS);
+    let rows = transposed(pass(transposed(columns), CONSTANT_BITS + PASS_BITS + 3));
+    for (row, values) in rows.iter().enumerate() {
+        let target: &mut [u8] = &mut samples[row * stride..][..8];
+        for (sample, value) in target.iter_mut().zip(values.0) {
+            *sample = value.wrapping_add(128).clamp(0, 255) as u8;
+        }
+    }
+}
+
+/// One dimension, for eight lines at once.
+#[inline(always)]
+fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
+    // Even part. Factors are those of the Loeffler-Ligtenberg-Moschytz algorithm, times 2^13.
+    let z1 = input[2].add(input[6]).times(4433);
+    let even2 = z1.sub(input[6].times(15137));
+    let even3 = z1.add(input[2].times(6270));
+    let even0 = input[0].add(input[4]).shifted_up(CONSTANT_BITS);
+    let even1 = input[0].sub(input[4]).shifted_up(CONSTANT_BITS);
+    let even = [even0.add(even3), even1.add(even2), even1.sub(even2), even0.sub(even3)];
+
+    // Odd part.
+    let z5 = input[7].add(input[3]).add(input[5].add(input[1])).times(9633);
+    let z1 = input[7].add(input[1]).times(-7373);
+    let z2 = input[5].add(input[3]).times(-20995);
+    let z3 = input[7].add(input[3]).times(-16069).add(z5);
+    let z4 = input[5].add(input[1]).times(-3196).add(z5);
+    let odd = [
+        input[1].times(12299).add(z1).add(z4),
+        input[3].times(25172).add(z2).add(z3),
+        input[5].times(16819).add(z2).add(z4),
+        input[7].times(2446).add(z1).add(z3),
+    ];
+    from_fn(|i| if i < 4 { even[i].add(odd[i]) } else { even[7 - i].sub(odd[7 - i]) }.rounded(bits))
+}
+
+#[inline(always)]
+fn transposed(lines: [Lanes; 8]) -> [Lanes; 8] {
+    from_fn(|i| Lanes(from_fn(|j| lines[j].0[i])))
+}
