@@ -116,6 +116,13 @@ class Raising(nn.Module):
         return x + torch.ones(3)
 
 
+class Allocate(nn.Module):
+    """As many elements as the input says."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.zeros(int(x[0]))
+
+
 class Positive(nn.Module):
     """As many elements as are positive."""
 
@@ -169,7 +176,15 @@ class Constant(nn.Module):
         return self.weight
 
 
-class WantsGrad(nn.Module):
+class NoForward(nn.Module):
+    """A module with another method only."""
+
+    @torch.jit.export
+    def encode(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Modes(nn.Module):
     """Says whether gradients are recorded, and whether inference mode is on (a tensor made in it says so)."""
 
     def forward(self, x: Tensor) -> Tuple[Tensor, Tensor]:
@@ -177,7 +192,7 @@ class WantsGrad(nn.Module):
         return torch.tensor([torch.is_grad_enabled()]), torch.tensor([y.is_inference()])
 
 
-class NewTensor(nn.Module):
+class ComplexOutput(nn.Module):
     """Data types that the protocol does not have."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -231,14 +246,16 @@ def main() -> None:
         "echo_strings": EchoStrings(),
         "string_lengths": StringLengths(),
         "raising": Raising(),
+        "allocate": Allocate(),
         "positive": Positive(),
         "transposed": Transposed(),
         "halves": Halves(),
         "counter": Counter(),
         "in_place": InPlace(),
         "constant": Constant(),
-        "modes": WantsGrad(),
-        "complex_output": NewTensor(),
+        "no_forward": NoForward(),
+        "modes": Modes(),
+        "complex_output": ComplexOutput(),
         "linear": linear(),
         "convolution": convolution(),
     }
@@ -249,6 +266,10 @@ def main() -> None:
     write("traced_convolution.pt", traced.save)
     training = torch.jit.script(convolution().train())
     write("training_mode.pt", training.save)
+
+    # Saving loses the weights that optimising has put into the graph.
+    optimized = torch.jit.optimize_for_inference(torch.jit.script(convolution().eval()))
+    write("optimized_then_saved.pt", optimized.save)
 
     # What is not TorchScript.
     write("state_dict.pt", lambda path: torch.save(linear().state_dict(), path))

@@ -1,56 +1,54 @@
 //! Runs TorchScript models on libtorch; the only crate that knows libtorch.
+//!
+//! What needs C++ (loading, the schema, inference mode, running, devices) is in the shim beside it, in `shim/`; `tch`
+//! does the rest. Tensor bytes are not copied on the CPU: libtorch reads those of the request, and an output is libtorch's
+//! own memory. The price: a model that overwrites its input gets a copy, found by analysing its graph at load.
+
+mod binding;
+mod buffers;
+mod completion;
+mod data_type;
+mod ffi;
+mod file_problem;
+mod instance;
+mod library;
+mod model;
+mod module;
+mod native_error;
+mod placement;
+mod reshape;
+mod session;
+mod settings;
 
 use nacre_backend::{Backend, LoadedModel, ModelSource};
-use nacre_domain::{Error, Result};
+use nacre_domain::Result;
+
+pub use library::TorchDescription;
 
 /// What the operator decides about this backend.
 #[derive(Clone, Debug, Default)]
 pub struct TorchOptions {
-    /// Serve a model that asks for a GPU on the CPU, with a warning, where there is no GPU.
+    /// Serve a model that asks for a GPU on the CPU, with a warning, where there is no such GPU.
     pub gpu_fallback_cpu: bool,
 }
 
-/// The backend `pytorch`.
+/// The backend `pytorch`: TorchScript models.
 pub struct TorchBackend {
+    options: TorchOptions,
     description: TorchDescription,
 }
 
-/// Which libtorch this is and what it found, for the start-up log; its `Display` is one line.
-#[derive(Clone, Debug)]
-pub struct TorchDescription {
-    /// The library file.
-    pub library: std::path::PathBuf,
-    /// Version, such as `2.11.0`.
-    pub version: String,
-    /// GPUs that it can use.
-    pub gpus: u32,
-    /// Threads that operators of all models share.
-    pub threads: usize,
-}
-
-impl std::fmt::Display for TorchDescription {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "libtorch {} ({}), {} GPUs, {} CPU threads",
-            self.version,
-            self.library.display(),
-            self.gpus,
-            self.threads
-        )
-    }
-}
-
 impl TorchBackend {
-    /// Finds libtorch. To be called before anything else touches it; calling it again is harmless.
+    /// Makes libtorch ready. To be called before anything else in the process touches it, because it remembers which
+    /// devices it found first; again is harmless.
     ///
     /// # Errors
-    /// Unsupported if the libtorch found is not of the version that this was built for.
-    pub fn new(_options: TorchOptions) -> Result<TorchBackend> {
-        Err(Error::internal("not built yet"))
+    /// Unsupported if the libtorch that was found is not of the version that this was built for.
+    pub fn new(options: TorchOptions) -> Result<TorchBackend> {
+        Ok(TorchBackend { options, description: library::start()? })
     }
 
-    /// What was found.
+    /// What was found, for the start-up log.
     pub fn description(&self) -> &TorchDescription {
         &self.description
     }
@@ -65,7 +63,7 @@ impl Backend for TorchBackend {
         Some("model.pt")
     }
 
-    fn load(&self, _source: &ModelSource) -> Result<LoadedModel> {
-        Err(Error::internal("not built yet"))
+    fn load(&self, source: &ModelSource) -> Result<LoadedModel> {
+        model::TorchModel::load(source, self.options.gpu_fallback_cpu)
     }
 }
