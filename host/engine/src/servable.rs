@@ -1,11 +1,11 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    pin::Pin,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use futures::future::BoxFuture;
 use nacre_config::ModelConfig;
 use nacre_domain::{
     Error, ErrorCode, InferenceRequest, InferenceResponse, ModelKey, Parameters, RequestedOutput, Result,
@@ -78,7 +78,7 @@ impl Servable {
     pub(crate) fn infer_boxed(
         self: Arc<Servable>,
         request: InferenceRequest,
-    ) -> Pin<Box<dyn Future<Output = Result<(InferenceResponse, RequestTiming)>> + Send>> {
+    ) -> BoxFuture<'static, Result<(InferenceResponse, RequestTiming)>> {
         Box::pin(async move { self.infer(request).await })
     }
 

@@ -3,7 +3,11 @@
 
 mod common;
 
-use std::os::unix::fs::symlink;
+use std::{
+    io,
+    os::unix::fs::symlink,
+    sync::{Arc, Mutex},
+};
 
 use common::{Repository, fp32, request, values};
 use nacre_domain::ErrorCode;
@@ -225,4 +229,64 @@ async fn a_model_that_lost_its_last_instance_is_no_longer_ready() {
     assert!(!served.model_is_ready("m", None) && !served.model_is_ready("whole", None));
     assert!(served.reason("whole").starts_with("step 0 'm': "), "{}", served.reason("whole"));
     assert!(served.index().iter().all(|entry| entry.state == ModelState::Unavailable));
+}
+
+/// Loads the repository and gives the log of it, warnings and worse.
+async fn log_of_loading(repository: &Repository) -> String {
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+    impl io::Write for Log {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(text)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::WARN)
+        .with_writer(move || writer.clone())
+        .finish();
+    // What blocking threads log goes elsewhere; the lifecycle itself runs on this one.
+    let _guard = tracing::subscriber::set_default(subscriber);
+    repository.serve().await;
+    let text = log.0.lock().unwrap().clone();
+    String::from_utf8(text).unwrap()
+}
+
+#[tokio::test]
+async fn each_reason_is_in_the_log() {
+    let repository = Repository::new();
+    repository.behaving("m", "broken", 0, &["x FP32 [1]"], &["y FP32 [1]"]);
+    let log = log_of_loading(&repository).await;
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(log.contains("model is unavailable") && log.contains("the file is broken"), "{log}");
+}
+
+#[tokio::test]
+async fn tensors_of_an_ensemble_that_nobody_reads_are_warned_about() {
+    let repository = Repository::new();
+    repository
+        .step("m", 0, &["x FP32 [1]"], &["y FP32 [1]", "z FP32 [1]"])
+        .step("n", 0, &["x FP32 [1]"], &["y FP32 [1]", "z FP32 [1]"])
+        .ensemble(
+            "whole",
+            0,
+            &["in FP32 [1]", "spare FP32 [1]"],
+            &["out FP32 [1]"],
+            // An output that is not mapped is nobody's concern.
+            &["m | x=in | y=t z=idle", "n | x=t | y=out"],
+        );
+    let log = log_of_loading(&repository).await;
+    assert_eq!(log.lines().count(), 2, "{log}");
+    assert!(log.contains("the ensemble's input 'spare' is read by no step"), "{log}");
+    assert!(
+        log.contains(
+            "tensor 'idle' (output 'z' of step 0 'm') is read by no step and is no output of the ensemble"
+        ),
+        "{log}"
+    );
 }
