@@ -78,9 +78,20 @@ impl<'a> Running<'a> {
         loop {
             if rest.len() == 0 {
                 self.permits = None;
+                if self.tasks.is_empty() {
+                    break;
+                }
             }
             let (element, outcome) = tokio::select! {
                 biased;
+                // Results first: a failure among them makes further starts pointless.
+                Some(done) = self.tasks.join_next() => match done {
+                    Ok(done) => done,
+                    Err(error) => match self.lost(error) {
+                        Some(lost) => lost,
+                        None => continue,
+                    },
+                },
                 permit = permit(&mut self.permits) => {
                     let permit = permit.ok_or_else(|| self.queue.served.is_stopped())?;
                     if let Some(element) = rest.next() {
@@ -88,14 +99,6 @@ impl<'a> Running<'a> {
                     }
                     continue;
                 }
-                done = self.tasks.join_next_with_id() => match done {
-                    None => break,
-                    Some(Ok((_, done))) => done,
-                    Some(Err(error)) => match self.lost(error) {
-                        Some(lost) => lost,
-                        None => continue,
-                    },
-                },
                 // A started element is interrupted by its own deadline.
                 () = expiry(&mut self.expiry), if self.permits.is_some() => {
                     return Err(self.queue.served.expired());
