@@ -28,6 +28,7 @@ pub(crate) fn complete(message: &mut Message, name: &str, backend: &str) {
         batching.preferred_batch_size.push(message.max_batch_size);
     }
     if backend == ENSEMBLE {
+        message.model_transaction_policy.get_or_insert_default();
         return;
     }
     let optimization = message.optimization.get_or_insert_default();

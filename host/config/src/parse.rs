@@ -130,6 +130,7 @@ fn build(
         default_model_filename: validate::file_name(
             "default_model_filename",
             &typed.default_model_filename,
+            1,
             faults,
         ),
         instance_groups: validate::instance_groups(typed, faults),

@@ -69,12 +69,17 @@ pub(crate) fn version_policy(message: &proto::ModelConfig, faults: &mut Faults) 
     }
 }
 
-/// A name of a file inside the model's own folder.
-pub(crate) fn file_name(path: &str, name: &str, faults: &mut Faults) -> Option<String> {
+/// A name of a file inside the model's folder, relative to a folder that lies `depth` folders inside it.
+pub(crate) fn file_name(path: &str, name: &str, depth: usize, faults: &mut Faults) -> Option<String> {
     if name.is_empty() {
         return None;
     }
-    if name.starts_with('/') || name.split('/').any(|part| part == "..") {
+    let inside = name.split('/').try_fold(depth, |depth, part| match part {
+        ".." => depth.checked_sub(1),
+        "." | "" => Some(depth),
+        _ => Some(depth + 1),
+    });
+    if name.starts_with('/') || inside.is_none() {
         faults.add(path, format!("expected a file inside the model's folder, got '{name}'"));
     }
     Some(name.to_owned())

@@ -65,7 +65,7 @@ pub(crate) fn outputs(message: &proto::ModelConfig, faults: &mut Faults) -> Vec<
             is_non_linear_format_io: output.is_non_linear_format_io,
         };
         let spec = check(message, &path, &common, &mut names, faults);
-        let label_filename = file_name(&join(&path, "label_filename"), &output.label_filename, faults);
+        let label_filename = file_name(&join(&path, "label_filename"), &output.label_filename, 0, faults);
         let reshape = common.reshape.map(<[i64]>::to_vec);
         outputs.push(ModelOutput { spec, reshape, label_filename });
     }

@@ -190,8 +190,8 @@ fn name_backend_and_platform() {
             "1:1: max_batch_size: expected 0 (no batch dimension) or more, got -1",
         ),
         (
-            "backend: \"wasm\" default_model_filename: \"../x\"",
-            "1:17: default_model_filename: expected a file inside the model's folder, got '../x'",
+            "backend: \"wasm\" default_model_filename: \"../a/../../x\"",
+            "1:17: default_model_filename: expected a file inside the model's folder, got '../a/../../x'",
         ),
     ]);
 }

@@ -94,6 +94,7 @@ fn an_ensemble_is_reported_by_its_platform_and_has_no_instances() {
     assert_eq!(json["platform"], "ensemble");
     assert_eq!(json["backend"], "");
     assert_eq!(json["instance_group"], json!([]));
+    assert_eq!(json["model_transaction_policy"], json!({ "decoupled": false }));
     assert!(json.get("optimization").is_none());
     assert_eq!(
         json["ensemble_scheduling"],
@@ -149,6 +150,10 @@ fn the_backend_is_found_by_platform_file_or_guess() {
     assert_eq!(backend("backend: 'pytorch' platform: 'torch_aoti'", None).as_deref(), Some("torch_aoti"));
     assert_eq!(backend("backend: 'mine' platform: 'whatever'", None).as_deref(), Some("mine"));
     assert_eq!(backend("default_model_filename: 'model.pt'", None).as_deref(), Some("pytorch"));
+    assert_eq!(
+        backend("default_model_filename: '../shared/a.pt' backend: 'pytorch'", None).as_deref(),
+        Some("pytorch")
+    );
     assert_eq!(backend("max_batch_size: 4", Some("wasm")).as_deref(), Some("wasm"));
     assert_eq!(backend("backend: 'identity'", Some("wasm")).as_deref(), Some("identity"));
     assert_eq!(backend("", None), None);
