@@ -14,7 +14,7 @@ struct Known {
 
 const KNOWN: [Known; 11] = [
     Known { backend: PYTORCH, platforms: &["pytorch_libtorch", "libtorch"], file: Some("model.pt") },
-    Known { backend: "wasm", platforms: &[], file: Some("plugin.wasm") },
+    Known { backend: WASM, platforms: &[], file: Some("plugin.wasm") },
     Known { backend: "identity", platforms: &[], file: None },
     Known { backend: ENSEMBLE, platforms: &[ENSEMBLE], file: None },
     Known { backend: TORCH_AOTI, platforms: &[TORCH_AOTI], file: Some("model.pt2") },
@@ -28,6 +28,8 @@ const KNOWN: [Known; 11] = [
 
 /// The backend that may run on a GPU.
 pub(crate) const PYTORCH: &str = "pytorch";
+/// The backend of plugins.
+pub(crate) const WASM: &str = "wasm";
 const TORCH_AOTI: &str = "torch_aoti";
 /// Backend and platform of ensembles.
 pub(crate) const ENSEMBLE: &str = "ensemble";

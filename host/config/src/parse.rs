@@ -6,7 +6,7 @@ use prost_reflect::DynamicMessage;
 
 use crate::{
     Diagnostic, ModelConfig,
-    backends::{self, usual_platform},
+    backends::{self, WASM, usual_platform},
     complete::complete,
     effects,
     text::{self, Document, Fault, Positions},
@@ -64,12 +64,31 @@ pub fn parse_with_backend(
         .into_iter()
         .map(|path| (path, "this field has no effect here".to_owned()))
         .collect();
-    if config.dynamic_batching.is_some() && config.max_batch_size == 0 {
-        let text = "this field has no effect, since max_batch_size is 0";
-        warnings.push(("dynamic_batching".to_owned(), text.to_owned()));
-    }
+    warnings.extend(batching_without_effect(&config));
     warnings.extend(repeated_keys.into_iter().map(|Fault { path, message, .. }| (path, message)));
     Ok(Parsed { config, warnings: sorted(diagnostics(file, &positions, warnings)) })
+}
+
+/// Dynamic batching of a model whose requests are never put together; only the bound of its queue counts then.
+fn batching_without_effect(config: &ModelConfig) -> Vec<(String, String)> {
+    let reason = match config {
+        ModelConfig { max_batch_size: 0, .. } => "max_batch_size is 0",
+        ModelConfig { backend, .. } if backend == WASM => "a plugin gets one element at a time",
+        _ => return Vec::new(),
+    };
+    let Some(batching) = &config.dynamic_batching else { return Vec::new() };
+    let fields = match batching.max_queue_size {
+        None => [("dynamic_batching", true), ("", false)],
+        Some(_) => [
+            ("dynamic_batching.preferred_batch_size", !batching.preferred_batch_sizes.is_empty()),
+            ("dynamic_batching.max_queue_delay_microseconds", !batching.max_queue_delay.is_zero()),
+        ],
+    };
+    fields
+        .into_iter()
+        .filter(|(_, is_set)| *is_set)
+        .map(|(path, _)| (path.to_owned(), format!("this field has no effect, since {reason}")))
+        .collect()
 }
 
 /// The configuration of a model that has no config.pbtxt, for the backend that the caller made out.

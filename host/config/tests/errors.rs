@@ -333,6 +333,14 @@ fn versions_instances_and_batching() {
             "backend: \"wasm\" dynamic_batching { }",
             "1:17: dynamic_batching: this field has no effect, since max_batch_size is 0",
         ),
+        (
+            "backend: \"wasm\" max_batch_size: 8 dynamic_batching { preferred_batch_size: 4 }",
+            "1:35: dynamic_batching: this field has no effect, since a plugin gets one element at a time",
+        ),
+        (
+            "backend: \"wasm\" dynamic_batching { max_queue_delay_microseconds: 5 default_queue_policy { max_queue_size: 9 } }",
+            "1:36: dynamic_batching.max_queue_delay_microseconds: this field has no effect, since max_batch_size is 0",
+        ),
     ]);
 }
 
