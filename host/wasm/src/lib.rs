@@ -1,7 +1,31 @@
-//! Runs plugins: WebAssembly components of the world `nacre:plugin/plugin`.
+//! Runs plugins: WebAssembly components of the world `nacre:plugin/plugin`. The only crate that knows wasmtime.
+//!
+//! The policy: one engine for the process; a component is compiled and linked once, when its model is loaded; every
+//! element of every request runs in a fresh store and instance from a pool of slots, which is dropped afterwards,
+//! whatever happened. So a plugin cannot keep state between requests, and a trap or a deadline loses one element's
+//! request and nothing else. The price is an instantiation and a `configure` per element, tens of microseconds for a
+//! small component. (Where the memory of a configured instance is kept as an image, [`plugin`]'s `Prepared` is what
+//! changes.)
+//!
+//! A plugin can reach clocks, random numbers, the log and the files of its own model folder; nothing else.
 
 mod backend;
+mod bindings;
+mod compile;
+mod denied;
+mod engine;
+mod failure;
+mod files;
+mod interface;
+mod limits;
+mod log;
 mod options;
+mod plugin;
+mod signature;
+mod state;
+mod tensors;
+mod ticker;
 
 pub use backend::WasmBackend;
+pub use limits::{MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER};
 pub use options::WasmOptions;

@@ -1,0 +1,86 @@
+use nacre_domain::{Error, Result};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails,
+};
+
+use crate::{WasmOptions, limits};
+
+/// Bytes of a slot's memory that stay resident for its next instance. With the page map scanned, only pages that were
+/// touched are reset, so more costs nothing; without, every byte of it is cleared or copied for each call.
+const RESIDENT_SCANNED: usize = 16 << 20;
+const RESIDENT_UNSCANNED: usize = 256 << 10;
+/// The same for tables, which are small.
+const RESIDENT_TABLE: usize = 64 << 10;
+
+/// The engine and a line about what was chosen.
+///
+/// Instances come from a pool whose address space is reserved at once. Where that much cannot be reserved (`ulimit -v`,
+/// a small address space), each is allocated on demand, which is slower and otherwise the same.
+///
+/// # Errors
+/// Internal if not even that is possible: the processor is not supported.
+pub(crate) fn start(options: &WasmOptions) -> Result<(Engine, String)> {
+    let scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    let resident = if scan { RESIDENT_SCANNED } else { RESIDENT_UNSCANNED };
+    let mut config = config();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(options, resident)));
+    match Engine::new(&config) {
+        Ok(engine) => Ok((
+            engine,
+            format!(
+                "pool of {} instances, {} KiB of each kept resident, page map {}",
+                options.max_instances,
+                resident >> 10,
+                if scan { "scanned" } else { "not scanned (needs Linux 6.7)" },
+            ),
+        )),
+        Err(reason) => {
+            tracing::warn!(
+                reason = format!("{reason:#}"),
+                "cannot reserve the pool of plugin instances, allocating each on demand instead"
+            );
+            config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+            let engine = Engine::new(&config)
+                .map_err(|e| Error::internal(format!("cannot start the WebAssembly engine: {e:#}")))?;
+            Ok((engine, "instances allocated on demand (no pool: see the warning)".into()))
+        }
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        .wasm_backtrace_details(WasmBacktraceDetails::Enable)
+        // Async-lifted exports are not part of the plugin interface.
+        .concurrency_support(false);
+    config
+}
+
+fn pool(options: &WasmOptions, resident: usize) -> PoolingAllocationConfig {
+    let instances = options.max_instances;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(instances)
+        .total_stacks(instances)
+        // A count, not a reservation.
+        .total_core_instances(instances.saturating_mul(limits::CORE_INSTANCES))
+        // Reservations of address space. Nearly every component has one memory and one or two tables; those that have
+        // more leave less room for others.
+        .total_memories(instances.saturating_mul(2))
+        .total_tables(instances.saturating_mul(4))
+        .max_core_instances_per_component(limits::CORE_INSTANCES)
+        .max_memories_per_component(limits::MEMORIES)
+        .max_tables_per_component(limits::TABLES)
+        .max_core_instance_size(MAX_INSTANCE_SIZE)
+        .max_component_instance_size(MAX_INSTANCE_SIZE)
+        .table_elements(limits::TABLE_ELEMENTS)
+        .max_memory_size(1 << 32)
+        .max_unused_warm_slots(instances)
+        .linear_memory_keep_resident(resident)
+        .table_keep_resident(RESIDENT_TABLE)
+        .pagemap_scan(Enabled::Auto);
+    pool
+}
+
+/// Most bytes of wasmtime's own data for an instance (globals, function references).
+const MAX_INSTANCE_SIZE: usize = 4 << 20;

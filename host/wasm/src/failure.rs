@@ -1,0 +1,126 @@
+//! From wasmtime's errors to the one that the client gets and the one that the log gets.
+
+use std::time::{Duration, Instant};
+
+use nacre_domain::{Deadline, Error, ModelKey};
+use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
+use wasmtime_wasi::I32Exit;
+
+use crate::{
+    MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
+    bindings::types,
+    limits::{LimitReached, Limits, TABLE_ELEMENTS},
+};
+
+/// When a call is interrupted, and for whose sake.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallDeadline {
+    moment: Instant,
+    of_request: bool,
+}
+
+impl CallDeadline {
+    /// The earlier of the request's deadline and the plugin's own limit from now.
+    pub(crate) fn new(request: Deadline, timeout: Duration) -> CallDeadline {
+        let limit = Instant::now() + timeout;
+        match request.moment() {
+            Some(moment) if moment <= limit => CallDeadline { moment, of_request: true },
+            _ => CallDeadline { moment: limit, of_request: false },
+        }
+    }
+
+    pub(crate) fn moment(self) -> Instant {
+        self.moment
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.moment <= Instant::now()
+    }
+
+    /// The error for a call that did not end in time.
+    pub(crate) fn error(self, name: &PluginName, limits: &Limits) -> Error {
+        Error::deadline_exceeded(if self.of_request {
+            format!("the request's deadline passed while {name} was running")
+        } else {
+            format!(
+                "{name} did not answer within {} ms (parameter {TIMEOUT_PARAMETER} of its config.pbtxt sets the limit)",
+                limits.timeout.as_millis()
+            )
+        })
+    }
+}
+
+/// How errors call a plugin: `plugin 'x' version 1`.
+#[derive(Clone, Debug)]
+pub(crate) struct PluginName(pub(crate) ModelKey);
+
+impl std::fmt::Display for PluginName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "plugin '{}' version {}", self.0.name, self.0.version)
+    }
+}
+
+/// The plugin's own error.
+pub(crate) fn guest_error(error: types::Error) -> Error {
+    match error {
+        types::Error::InvalidArgument(message) => Error::invalid_argument(message),
+        types::Error::NotFound(message) => Error::not_found(message),
+        types::Error::Unavailable(message) => Error::unavailable(message),
+        types::Error::Internal(message) => Error::internal(message),
+    }
+}
+
+/// The error of a call that did not come back from the guest. Its backtrace goes to the log here.
+pub(crate) fn call_error(
+    error: &wasmtime::Error,
+    name: &PluginName,
+    limits: &Limits,
+    request: &str,
+    deadline: CallDeadline,
+) -> Error {
+    let trap = error.downcast_ref::<Trap>();
+    if trap == Some(&Trap::Interrupt) {
+        return deadline.error(name, limits);
+    }
+    if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+        return Error::unavailable(format!("{name} found no free slot for its instance; try again"));
+    }
+    let kind = if let Some(limit) = error.downcast_ref::<LimitReached>() {
+        match limit {
+            LimitReached::Memory { wanted } => format!(
+                "needs more memory than its limit: {} MiB wanted, {} MiB allowed (parameter {MEMORY_PARAMETER} of its \
+                 config.pbtxt raises it)",
+                wanted.div_ceil(1 << 20),
+                limits.memory_mb
+            ),
+            LimitReached::Table => {
+                format!("needs larger function tables than the limit of {TABLE_ELEMENTS} entries")
+            }
+        }
+    } else if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
+        format!("called exit({status}) instead of answering")
+    } else if let Some(trap) = trap {
+        let text = trap.to_string();
+        format!("trapped: {}", text.strip_prefix("wasm trap: ").unwrap_or(&text))
+    } else if is_hostcall_fuel(error) {
+        format!(
+            "gave more data than its limit: {} MiB allowed (parameter {OUTPUT_PARAMETER} of its config.pbtxt raises it)",
+            limits.output_mb
+        )
+    } else {
+        format!("failed: {}", error.root_cause())
+    };
+    let backtrace = error.downcast_ref::<WasmBacktrace>().map(|b| format!("\n{b}")).unwrap_or_default();
+    tracing::error!(
+        model = name.0.name.as_str(),
+        version = name.0.version,
+        request_id = (!request.is_empty()).then_some(request),
+        "plugin {kind}{backtrace}"
+    );
+    Error::internal(format!("{name} {kind}"))
+}
+
+/// wasmtime gives this error no public type.
+fn is_hostcall_fuel(error: &wasmtime::Error) -> bool {
+    error.root_cause().to_string().contains("fuel allocated for hostcalls has been exhausted")
+}

@@ -1,0 +1,163 @@
+//! What `files.read` may see: the model's folder.
+
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    path::{Component, Path, PathBuf},
+};
+
+use crate::bindings::types::Error;
+
+/// The folders of one model version.
+#[derive(Debug)]
+pub(crate) struct PluginFiles {
+    version_directory: PathBuf,
+    directory: PathBuf,
+    max_bytes: u64,
+}
+
+impl PluginFiles {
+    pub(crate) fn new(directory: PathBuf, version_directory: PathBuf, max_bytes: u64) -> PluginFiles {
+        PluginFiles { version_directory, directory, max_bytes }
+    }
+
+    /// The whole file. Blocks on the disk.
+    ///
+    /// Symbolic links are followed as long as they end inside the version's or the model's folder: Kubernetes mounts
+    /// a ConfigMap as links to `..data`, itself a link beside them.
+    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
+        let relative = Path::new(path);
+        let inside =
+            relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if path.is_empty() || path.contains('\0') || !inside {
+            return Err(Error::InvalidArgument(format!(
+                "file '{path}': expected a path inside the model's folder, relative and without '..'"
+            )));
+        }
+        for base in [&self.version_directory, &self.directory] {
+            match base.join(relative).canonicalize() {
+                Ok(file) => return self.read_file(path, &file),
+                // A file stands where the path wants a folder: not there either.
+                Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(e) => return Err(Error::Internal(format!("file '{path}': {e}"))),
+            }
+        }
+        Err(Error::NotFound(format!("file '{path}' is neither in the version's nor in the model's folder")))
+    }
+
+    fn read_file(&self, path: &str, file: &Path) -> Result<Vec<u8>, Error> {
+        let inside = [&self.version_directory, &self.directory]
+            .iter()
+            .any(|base| base.canonicalize().is_ok_and(|base| file.starts_with(base)));
+        if !inside {
+            return Err(Error::InvalidArgument(format!(
+                "file '{path}' is a link that leads out of the model's folder"
+            )));
+        }
+        let io = |e: std::io::Error| Error::Internal(format!("file '{path}': {e}"));
+        let metadata = file.metadata().map_err(io)?;
+        if !metadata.is_file() {
+            return Err(Error::InvalidArgument(format!("'{path}' is not a file")));
+        }
+        if metadata.len() > self.max_bytes {
+            return Err(self.too_large(path, metadata.len()));
+        }
+        let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        let mut reader = File::open(file).map_err(io)?.take(self.max_bytes.saturating_add(1));
+        let size = reader.read_to_end(&mut content).map_err(io)?;
+        if size as u64 > self.max_bytes {
+            return Err(self.too_large(path, size as u64));
+        }
+        Ok(content)
+    }
+
+    fn too_large(&self, path: &str, size: u64) -> Error {
+        Error::InvalidArgument(format!(
+            "file '{path}' has {size} bytes, more than the plugin's memory limit of {} (parameter {} raises it)",
+            self.max_bytes,
+            crate::MEMORY_PARAMETER
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PluginFiles) {
+        let root = tempfile::tempdir().unwrap();
+        let model = root.path().join("model");
+        fs::create_dir_all(model.join("1/deep")).unwrap();
+        fs::write(root.path().join("secret"), "secret").unwrap();
+        fs::write(model.join("labels.txt"), "model").unwrap();
+        let files = PluginFiles::new(model.clone(), model.join("1"), 10);
+        (root, files)
+    }
+
+    #[test]
+    fn the_version_folder_comes_before_the_models() {
+        let (root, files) = folder();
+        assert_eq!(files.read("labels.txt").unwrap(), b"model");
+        fs::write(root.path().join("model/1/labels.txt"), "version").unwrap();
+        assert_eq!(files.read("labels.txt").unwrap(), b"version");
+        fs::write(root.path().join("model/1/deep/x"), "deep").unwrap();
+        assert_eq!(files.read("./deep/x").unwrap(), b"deep");
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_folder() {
+        let (root, files) = folder();
+        symlink(root.path().join("secret"), root.path().join("model/link")).unwrap();
+        symlink(root.path(), root.path().join("model/1/up")).unwrap();
+        let absolute = root.path().join("secret");
+        for path in [
+            "../secret",
+            "/etc/passwd",
+            "deep/../../../secret",
+            "",
+            "link",
+            "up/secret",
+            "..",
+            "a\0b",
+            absolute.to_str().unwrap(),
+        ] {
+            let error = files.read(path).unwrap_err();
+            assert!(matches!(&error, Error::InvalidArgument(_)), "{path}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn links_of_a_config_map_work() {
+        let (root, files) = folder();
+        let model = root.path().join("model");
+        fs::create_dir(model.join("..2026_01")).unwrap();
+        fs::write(model.join("..2026_01/vocab"), "words").unwrap();
+        symlink("..2026_01", model.join("..data")).unwrap();
+        symlink("..data/vocab", model.join("vocab")).unwrap();
+        assert_eq!(files.read("vocab").unwrap(), b"words");
+    }
+
+    #[test]
+    fn a_version_folder_that_is_a_link_may_be_read() {
+        let (root, _) = folder();
+        let elsewhere = root.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("x"), "there").unwrap();
+        let model = root.path().join("model");
+        symlink(&elsewhere, model.join("2")).unwrap();
+        assert_eq!(PluginFiles::new(model.clone(), model.join("2"), 10).read("x").unwrap(), b"there");
+    }
+
+    #[test]
+    fn says_what_is_missing_too_large_or_no_file() {
+        let (root, files) = folder();
+        assert!(matches!(files.read("nothing").unwrap_err(), Error::NotFound(_)));
+        assert!(matches!(files.read("labels.txt/x").unwrap_err(), Error::NotFound(_)));
+        assert!(matches!(files.read("deep").unwrap_err(), Error::InvalidArgument(_)));
+        fs::write(root.path().join("model/big"), [0; 11]).unwrap();
+        let Error::InvalidArgument(message) = files.read("big").unwrap_err() else { panic!() };
+        assert!(message.contains("11 bytes, more than the plugin's memory limit of 10"), "{message}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Whether a component is a plugin, and for which version of the interface it was built.
+
+use nacre_domain::{Error, Result};
+use wasmtime::component::Component;
+
+/// The interface version of this host: that of `wit/`.
+pub(crate) const HOST_VERSION: &str = "0.1.0";
+
+const STEP: &str = "nacre:plugin/step";
+
+/// Checks names and versions before anything is linked, since wasmtime's own message would name no version.
+///
+/// # Errors
+/// Invalid argument: built for another version, or no plugin at all.
+pub(crate) fn check(component: &Component) -> Result<()> {
+    let ty = component.component_type();
+    let engine = component.engine();
+    let imports: Vec<_> = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
+    let exports: Vec<_> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    check_names(&imports, &exports)
+}
+
+/// The version of `nacre:plugin` that the component was built for, if it names one.
+pub(crate) fn built_for(component: &Component) -> Option<String> {
+    component
+        .component_type()
+        .exports(component.engine())
+        .find_map(|(name, _)| version_of(name).map(str::to_owned))
+}
+
+fn check_names(imports: &[String], exports: &[String]) -> Result<()> {
+    for version in exports.iter().chain(imports).filter_map(|name| version_of(name)) {
+        if track(version) != track(HOST_VERSION) {
+            return Err(Error::invalid_argument(format!(
+                "it was built for nacre:plugin@{version}, but this server has nacre:plugin@{HOST_VERSION}: rebuild it \
+                 against the server's version"
+            )));
+        }
+    }
+    if exports.iter().any(|name| name.split_once('@').is_some_and(|(interface, _)| interface == STEP)) {
+        return Ok(());
+    }
+    let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+    Err(Error::invalid_argument(format!(
+        "it is no plugin: expected it to export {STEP}@{HOST_VERSION}, but it exports {found}; build it for the world \
+         `plugin` of nacre:plugin"
+    )))
+}
+
+fn version_of(name: &str) -> Option<&str> {
+    name.strip_prefix("nacre:plugin/")?.split_once('@').map(|(_, version)| version)
+}
+
+/// Versions of one track are compatible: the major, or below 1.0 the minor, as wasmtime's linker sees it.
+fn track(version: &str) -> (&str, &str) {
+    let mut numbers = version.split('.');
+    let major = numbers.next().unwrap_or_default();
+    let minor = numbers.next().unwrap_or_default();
+    if major == "0" { (major, minor) } else { (major, "") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(exports: &[&str]) -> Result<()> {
+        check_names(&[], &exports.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_host_version_is_that_of_the_interface() {
+        let world = include_str!("../../../wit/world.wit");
+        assert!(world.contains(&format!("package nacre:plugin@{HOST_VERSION};")));
+    }
+
+    #[test]
+    fn versions_of_one_track_are_compatible() {
+        assert!(check(&["nacre:plugin/step@0.1.9"]).is_ok());
+        let error = check(&["nacre:plugin/step@0.2.0"]).unwrap_err();
+        assert!(error.message().contains("built for nacre:plugin@0.2.0"), "{error}");
+        assert!(error.message().contains("has nacre:plugin@0.1.0"), "{error}");
+        assert!(check(&["nacre:plugin/step@1.1.0"]).is_err());
+    }
+
+    #[test]
+    fn a_component_without_the_export_is_no_plugin() {
+        let error = check(&["wasi:cli/run@0.2.0"]).unwrap_err();
+        assert!(error.message().contains("but it exports wasi:cli/run@0.2.0"), "{error}");
+        assert!(check(&[]).unwrap_err().message().contains("exports nothing"));
+    }
+}

@@ -1,0 +1,350 @@
+//! Lines from plugins on their way to the server's log.
+
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use nacre_domain::ModelKey;
+use tracing::Level;
+use wasmtime_wasi::{
+    cli::{IsTerminal, StdoutStream},
+    p2::{OutputStream, Pollable, StreamResult},
+};
+
+/// Bytes of a line; the rest of it is cut.
+const MAX_LINE: usize = 4096;
+/// Lines of one model version in one [`WINDOW`]; the rest is counted.
+const MAX_LINES: u32 = 100;
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The function `log.write`.
+    Log,
+    /// Standard output.
+    Stdout,
+    /// Standard error; Rust, C and Python write their last words there.
+    Stderr,
+}
+
+impl Source {
+    fn name(self) -> &'static str {
+        match self {
+            Source::Log => "log",
+            Source::Stdout => "stdout",
+            Source::Stderr => "stderr",
+        }
+    }
+
+    fn level(self) -> Level {
+        match self {
+            Source::Log | Source::Stdout => Level::INFO,
+            Source::Stderr => Level::WARN,
+        }
+    }
+}
+
+/// The log of one model version: shared by its instances, so that its rate is limited as a whole.
+pub(crate) struct PluginLog {
+    key: ModelKey,
+    rate: Mutex<Rate>,
+}
+
+impl PluginLog {
+    pub(crate) fn new(key: ModelKey) -> PluginLog {
+        PluginLog { key, rate: Mutex::new(Rate::new(Instant::now())) }
+    }
+
+    /// Writes a message, line by line.
+    pub(crate) fn write(
+        &self,
+        request: &str,
+        source: Source,
+        level: Level,
+        message: &str,
+        fields: &[(String, String)],
+    ) {
+        for line in message.lines() {
+            self.write_line(request, source, level, line, fields);
+        }
+    }
+
+    /// Says how many lines were dropped, at most once in a window; called when a request ends.
+    pub(crate) fn report_dropped(&self) {
+        let dropped = self.rate().take_dropped();
+        self.report(dropped);
+    }
+
+    fn write_line(
+        &self,
+        request: &str,
+        source: Source,
+        level: Level,
+        line: &str,
+        fields: &[(String, String)],
+    ) {
+        let (dropped, admitted) = self.rate().admit(Instant::now());
+        self.report(dropped);
+        if !admitted {
+            return;
+        }
+        let (model, version, stream) = (self.key.name.as_str(), self.key.version, source.name());
+        let request_id = (!request.is_empty()).then(|| request_field(request));
+        let request_id = request_id.as_deref();
+        let fields = (!fields.is_empty()).then(|| join_fields(fields));
+        let fields = fields.as_deref();
+        let line = printable(line);
+        // The level of an event is part of its static metadata, hence one call for each.
+        macro_rules! emit {
+            ($level:ident) => {
+                tracing::$level!(target: "nacre::plugin", model, version, request_id, stream, fields, "{line}")
+            };
+        }
+        match level {
+            Level::ERROR => emit!(error),
+            Level::WARN => emit!(warn),
+            Level::INFO => emit!(info),
+            Level::DEBUG => emit!(debug),
+            Level::TRACE => emit!(trace),
+        }
+    }
+
+    fn report(&self, dropped: u64) {
+        if dropped > 0 {
+            tracing::warn!(
+                target: "nacre::plugin",
+                model = self.key.name.as_str(),
+                version = self.key.version,
+                dropped,
+                "lines of the plugin were dropped, more than {MAX_LINES} in a second"
+            );
+        }
+    }
+
+    fn rate(&self) -> MutexGuard<'_, Rate> {
+        self.rate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for PluginLog {
+    fn drop(&mut self) {
+        let dropped = self.rate().dropped;
+        self.report(dropped);
+    }
+}
+
+/// Counts the lines of a window.
+struct Rate {
+    window: Instant,
+    lines: u32,
+    dropped: u64,
+    reported: bool,
+}
+
+impl Rate {
+    fn new(now: Instant) -> Rate {
+        Rate { window: now, lines: 0, dropped: 0, reported: false }
+    }
+
+    /// Lines to report as dropped before this one, and whether this one may be written.
+    fn admit(&mut self, now: Instant) -> (u64, bool) {
+        let mut earlier = 0;
+        if now.saturating_duration_since(self.window) >= WINDOW {
+            earlier = self.dropped;
+            *self = Rate::new(now);
+        }
+        if self.lines < MAX_LINES {
+            self.lines += 1;
+            return (earlier, true);
+        }
+        self.dropped += 1;
+        (earlier, false)
+    }
+
+    fn take_dropped(&mut self) -> u64 {
+        if self.dropped == 0 || self.reported {
+            return 0;
+        }
+        self.reported = true;
+        std::mem::take(&mut self.dropped)
+    }
+}
+
+/// Cuts a line to its limit and takes the control characters out of it, so that it stays one line of the log.
+fn printable(line: &str) -> Cow<'_, str> {
+    let (line, cut) = cut(line);
+    if cut == 0 && !line.contains(char::is_control) {
+        return Cow::Borrowed(line);
+    }
+    let mut text = String::with_capacity(line.len() + 32);
+    for c in line.chars() {
+        if c.is_control() && c != '\t' { text.extend(c.escape_default()) } else { text.push(c) }
+    }
+    if cut > 0 {
+        let _ = write!(text, " … ({cut} bytes cut)");
+    }
+    Cow::Owned(text)
+}
+
+fn cut(line: &str) -> (&str, usize) {
+    if line.len() <= MAX_LINE {
+        return (line, 0);
+    }
+    let end = line.floor_char_boundary(MAX_LINE);
+    (line.get(..end).unwrap_or_default(), line.len() - end)
+}
+
+/// A client chose it: one line, no longer than a line.
+fn request_field(id: &str) -> Cow<'_, str> {
+    printable(id)
+}
+
+fn join_fields(fields: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for (key, value) in fields {
+        if text.len() > MAX_LINE {
+            break;
+        }
+        let space = if text.is_empty() { "" } else { " " };
+        let _ = write!(text, "{space}{key}={}", cut(value).0);
+    }
+    printable(&text).into_owned()
+}
+
+/// Standard output or standard error of one instance.
+#[derive(Clone)]
+pub(crate) struct LineStream {
+    lines: Arc<Mutex<Lines>>,
+}
+
+impl LineStream {
+    pub(crate) fn new(log: &Arc<PluginLog>, request: &Arc<str>, source: Source) -> LineStream {
+        let lines =
+            Lines { log: Arc::clone(log), request: Arc::clone(request), source, pending: Vec::new(), cut: 0 };
+        LineStream { lines: Arc::new(Mutex::new(lines)) }
+    }
+}
+
+impl IsTerminal for LineStream {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for LineStream {
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        // Only asked for by WASI 0.3, which is not linked.
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for LineStream {
+    async fn ready(&mut self) {}
+}
+
+#[async_trait::async_trait]
+impl OutputStream for LineStream {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(1 << 16)
+    }
+}
+
+/// Collects bytes until a line is whole; the last one is written when the instance ends.
+struct Lines {
+    log: Arc<PluginLog>,
+    request: Arc<str>,
+    source: Source,
+    pending: Vec<u8>,
+    cut: usize,
+}
+
+impl Lines {
+    fn push(&mut self, bytes: &[u8]) {
+        let mut parts = bytes.split(|&byte| byte == b'\n').peekable();
+        while let Some(part) = parts.next() {
+            let room = MAX_LINE.saturating_sub(self.pending.len());
+            self.pending.extend_from_slice(part.get(..room).unwrap_or(part));
+            self.cut += part.len().saturating_sub(room);
+            if parts.peek().is_some() {
+                self.end_line();
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let mut line = String::from_utf8_lossy(self.pending.trim_ascii_end());
+        if self.cut > 0 {
+            line = Cow::Owned(format!("{} … ({} bytes cut)", cut(&line).0, self.cut));
+        }
+        if !line.is_empty() {
+            self.log.write_line(&self.request, self.source, self.source.level(), &line, &[]);
+        }
+        self.pending.clear();
+        self.cut = 0;
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn admits_so_many_lines_in_a_window_and_counts_the_rest() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start);
+        for _ in 0..MAX_LINES {
+            assert_eq!(rate.admit(start), (0, true));
+        }
+        assert_eq!(rate.admit(start), (0, false));
+        assert_eq!(rate.admit(start), (0, false));
+        assert_eq!(rate.admit(start + WINDOW), (2, true));
+        assert_eq!(rate.admit(start + WINDOW), (0, true));
+    }
+
+    #[test]
+    fn reports_once_in_a_window() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start);
+        for _ in 0..MAX_LINES + 3 {
+            rate.admit(start);
+        }
+        assert_eq!(rate.take_dropped(), 3);
+        rate.admit(start);
+        assert_eq!(rate.take_dropped(), 0);
+        assert_eq!(rate.admit(start + WINDOW), (1, true));
+    }
+
+    #[test]
+    fn a_line_stays_one_line() {
+        assert_eq!(printable("ok\tü"), "ok\tü");
+        assert_eq!(printable("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        let long = "ü".repeat(MAX_LINE);
+        let text = printable(&long);
+        assert!(text.ends_with(" … (4096 bytes cut)"), "{}", &text[text.len() - 40..]);
+    }
+}
