@@ -319,7 +319,8 @@ fn string(reader: &mut Reader<'_>, place: &str, key: &str) -> Result<String> {
 fn expect(reader: &mut Reader<'_>, first: u8, message: impl Fn() -> String) -> Result<()> {
     match reader.peek() {
         Some(found) if found != first => {
-            Err(Error::invalid_argument(format!("{}, got {}", message(), reader.excerpt())))
+            let message = format!("{}, got {} at {}", message(), reader.excerpt(), reader.position());
+            Err(Error::invalid_argument(message))
         }
         _ => Ok(()),
     }

@@ -155,7 +155,7 @@ fn wrong_requests_are_refused_with_the_place_and_what_was_expected() {
         ("{} x".into(), "expected nothing after the end of the JSON, got 'x'"),
         ("{}".into(), "model 'm': the request has no 'inputs'"),
         (r#"{"inputs":{}}"#.into(), "'inputs' of the request has to be an array, got an object"),
-        (r#"{"inputs":[7]}"#.into(), "input 0 has to be an object, got 7"),
+        (r#"{"inputs":[7]}"#.into(), "input 0 has to be an object, got 7 at line 1 column 12"),
         (r#"{"id":7,"inputs":[]}"#.into(), "'id' of the request has to be a string, got 7"),
         (r#"{"inputs":[],"outputs":[{}]}"#.into(), "output 0 has no 'name'"),
         (

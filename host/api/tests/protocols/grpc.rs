@@ -188,6 +188,7 @@ async fn a_message_larger_than_tonics_default_is_taken_and_given() {
             shape: vec![9 << 20],
             ..Default::default()
         }],
+        outputs: vec![InferRequestedOutputTensor { name: "OUTPUT1".into(), ..Default::default() }],
         raw_input_contents: vec![data.clone()],
         ..Default::default()
     };

@@ -130,7 +130,10 @@ async fn json_and_binary_tensors_give_the_same_answer_in_every_type() {
         assert_eq!(in_json.headers["content-type"], "application/json");
         let mut input = in_json.json()["outputs"][0].clone();
         input["name"] = format!("INPUT{i}").into();
-        let request = json!({"inputs": [input], "parameters": {"binary_data_output": true}}).to_string();
+        let request = json!({
+            "inputs": [input], "outputs": [{"name": output}], "parameters": {"binary_data_output": true},
+        })
+        .to_string();
         let back = server.post("/v2/models/types/infer", request).await;
         let length: usize =
             back.headers["inference-header-content-length"].to_str().unwrap().parse().unwrap();
@@ -230,7 +233,10 @@ async fn wrong_requests_get_their_status_and_a_sentence() {
 #[tokio::test]
 async fn a_tensor_without_elements_is_answered() {
     let server = Server::start().await;
-    let body = json!({"inputs": [{"name": "INPUT11", "datatype": "FP32", "shape": [0], "data": []}]});
+    let body = json!({
+        "inputs": [{"name": "INPUT11", "datatype": "FP32", "shape": [0], "data": []}],
+        "outputs": [{"name": "OUTPUT11"}],
+    });
     let answer = server.post("/v2/models/types/infer", body.to_string()).await;
     assert_eq!((answer.status, &answer.json()["outputs"][0]["data"]), (200, &json!([])));
 }

@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
             })
             .map(|(_, c)| c)
             .collect();
-        if text.is_empty() { "nothing".to_owned() } else { text.replace(char::is_control, " ") }
+        if text.is_empty() { rest.chars().take(1).collect() } else { text.replace(char::is_control, " ") }
     }
 
     /// `line 1 column 7` of the next byte, both from 1; columns are characters.
