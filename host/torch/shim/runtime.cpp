@@ -17,6 +17,12 @@
 
 namespace nacre {
 
+// Whether the text tells that memory ran out: TorchScript's interpreter passes exceptions on as their text alone.
+static bool tells_out_of_memory(const std::string& text) {
+  return text.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos ||
+         text.find("out of memory. Tried to allocate") != std::string::npos;
+}
+
 NacreError* caught() {
   auto error = std::make_unique<NacreError>();
   try {
@@ -24,13 +30,11 @@ NacreError* caught() {
   } catch (const c10::OutOfMemoryError& e) {
     *error = {e.what(), e.what_without_backtrace(), true};
   } catch (const c10::Error& e) {
-    *error = {e.what(), e.what_without_backtrace(), false};
-    // The CPU's allocator has no exception of its own.
-    error->out_of_memory = error->message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos;
+    *error = {e.what(), e.what_without_backtrace(), tells_out_of_memory(e.what_without_backtrace())};
   } catch (const std::bad_alloc& e) {
     *error = {"out of memory", "out of memory", true};
   } catch (const std::exception& e) {
-    *error = {e.what(), e.what(), false};
+    *error = {e.what(), e.what(), tells_out_of_memory(e.what())};
   } catch (...) {
     *error = {"an exception of unknown type", "an exception of unknown type", false};
   }

@@ -113,8 +113,7 @@ fn bind_inputs(specs: &[&TensorSpec], schema: &Schema) -> Result<(Container, usi
             )));
         }
     }
-    let used = slots.iter().map(|slot| slot + 1).max().unwrap_or(0);
-    Ok((Container::Arguments, used, bindings))
+    Ok((Container::Arguments, schema.arguments.len(), bindings))
 }
 
 /// An input that goes into a dictionary or list of tensors.

@@ -45,8 +45,7 @@ fn what_is_wrong(file: &Path, error: &NativeError) -> Option<String> {
 fn what_is_in(file: &Path, error: &NativeError) -> Option<String> {
     let Ok(records) = archive_records(file) else {
         return Some(format!(
-            "is cut off or damaged, or a zip archive that torch did not write ({}): copy it again, or {WAY_OUT}",
-            error.summary()
+            "is cut off or damaged, or a zip archive that torch did not write: copy it again, or {WAY_OUT}"
         ));
     };
     let has = |name: &str| records.iter().any(|record| record == name);

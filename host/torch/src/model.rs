@@ -1,9 +1,13 @@
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    path::Path,
+    sync::Arc,
+};
 
 use nacre_backend::{BatchedModel, Executor, Instance, LoadedModel, ModelSource, Placement};
 use nacre_config::ModelConfig;
 use nacre_domain::{Error, ErrorCode, ModelKey, Result};
-use tracing::{info, warn};
+use tracing::{debug, warn};
 
 use crate::{
     binding::Binding,
@@ -70,10 +74,10 @@ impl TorchModel {
         }
         let mut modules = BTreeMap::new();
         for place in &places {
-            if !modules.contains_key(&place.gpu) {
+            if let Entry::Vacant(entry) = modules.entry(place.gpu) {
                 let (module, problem) = load_module(file, place.gpu, settings.optimize_for_inference)?;
                 problem.iter().for_each(|problem| warn(problem));
-                modules.insert(place.gpu, module);
+                entry.insert(module);
             }
         }
         let schema = modules
@@ -85,7 +89,7 @@ impl TorchModel {
         let binding = Binding::new(&config, &schema)?;
         let on_cpu = places.iter().filter(|place| place.gpu.is_none()).count();
         let threads = settings.intra_op_threads.unwrap_or_else(|| (library::cores() / on_cpu.max(1)).max(1));
-        info!(model = key.name, version = key.version, instances = places.len(), threads, %schema, "torchscript model loaded");
+        debug!(model = key.name, version = key.version, instances = places.len(), threads, %schema, "torchscript model loaded");
         let shared =
             Arc::new(Shared { key: key.clone(), config: config.clone(), binding, settings, threads });
         let model = TorchModel { shared, modules, placements: places };

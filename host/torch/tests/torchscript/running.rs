@@ -51,11 +51,12 @@ fn every_data_type_keeps_its_values() {
 }
 
 #[test]
-fn a_scalar_goes_in_and_comes_out() {
-    let lines = "input { name: \"x\" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }\n\
+fn a_row_may_be_a_single_number() {
+    let lines = "max_batch_size: 4\n\
+                 input { name: \"x\" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }\n\
                  output { name: \"y\" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }\n";
-    let outputs = run("double.pt", lines, vec![floats("x", &[1], &[4.0])]).unwrap();
-    assert_eq!((outputs[0].shape.as_slice(), values(&outputs[0])), ([1].as_slice(), vec![8.0]));
+    let outputs = run("double.pt", lines, vec![floats("x", &[2, 1], &[4.0, 5.0])]).unwrap();
+    assert_eq!((outputs[0].shape.as_slice(), values(&outputs[0])), ([2, 1].as_slice(), vec![8.0, 10.0]));
 }
 
 #[test]
