@@ -235,6 +235,23 @@ async fn an_expired_request_is_not_run_even_if_it_is_taken() {
 }
 
 #[tokio::test]
+async fn a_request_whose_time_runs_out_while_it_runs_is_answered_then() {
+    let (gate, keeper) = gate();
+    let served = Served::batched(
+        config(1, DataType::Uint8),
+        Function::new(move |inputs| {
+            gate.pass();
+            echo(inputs)
+        }),
+    );
+    let mut late = row(1);
+    late.deadline = Deadline::after(Duration::from_millis(20));
+    assert_eq!(served.queue.submit(late).await.unwrap_err().code(), ErrorCode::DeadlineExceeded);
+    keeper.open();
+    served.queue.drain().await;
+}
+
+#[tokio::test]
 async fn a_failed_batch_fails_its_own_requests_and_no_others() {
     let served = Served::batched(
         batched_config(2, &[]),
