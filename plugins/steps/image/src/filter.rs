@@ -102,15 +102,31 @@ pub(crate) fn round(sum: i32) -> u8 {
     ((sum + (1 << (PRECISION - 1))) >> PRECISION).clamp(0, 255) as u8
 }
 
+/// Sum of the products; both have a multiple of [`LANES`] values.
+#[cfg(not(target_feature = "simd128"))]
 fn dot(samples: &[i16], weights: &[i16]) -> i32 {
-    let (samples, weights) = (samples.as_chunks::<LANES>().0, weights.as_chunks::<LANES>().0);
     let mut sums = [0_i32; LANES];
-    for (samples, weights) in samples.iter().zip(weights) {
-        for lane in 0..LANES {
-            sums[lane] += i32::from(samples[lane]) * i32::from(weights[lane]);
+    for (samples, weights) in samples.as_chunks::<LANES>().0.iter().zip(weights.as_chunks::<LANES>().0) {
+        for ((sum, &sample), &weight) in sums.iter_mut().zip(samples).zip(weights) {
+            *sum += i32::from(sample) * i32::from(weight);
         }
     }
     sums.iter().sum()
+}
+
+/// The same with the instruction that multiplies and adds neighbours, which the compiler does not find by itself.
+#[cfg(target_feature = "simd128")]
+fn dot(samples: &[i16], weights: &[i16]) -> i32 {
+    use core::arch::wasm32::{i16x8, i32x4_add, i32x4_dot_i16x8, i32x4_extract_lane, i32x4_splat};
+    let vector = |x: &[i16; LANES]| i16x8(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+    let mut sums = i32x4_splat(0);
+    for (samples, weights) in samples.as_chunks().0.iter().zip(weights.as_chunks().0) {
+        sums = i32x4_add(sums, i32x4_dot_i16x8(vector(samples), vector(weights)));
+    }
+    i32x4_extract_lane::<0>(sums)
+        + i32x4_extract_lane::<1>(sums)
+        + i32x4_extract_lane::<2>(sums)
+        + i32x4_extract_lane::<3>(sums)
 }
 
 fn bicubic(x: f64) -> f64 {

@@ -1,8 +1,6 @@
 //! The inverse cosine transform, to the bit as libjpeg-turbo's accurate integer method (`JDCT_ISLOW`), which is the
 //! default of everyone who decodes with it.
 
-use std::array::from_fn;
-
 /// Coefficients of a block of 8×8 samples, in rows.
 pub(super) type Block = [i16; 64];
 
@@ -16,29 +14,31 @@ struct Lanes([i32; 8]);
 
 impl Lanes {
     #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(from_fn(|i| self.0[i].wrapping_add(other.0[i])))
+    fn add(mut self, other: Self) -> Self {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = a.wrapping_add(b));
+        self
     }
 
     #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(from_fn(|i| self.0[i].wrapping_sub(other.0[i])))
+    fn sub(mut self, other: Self) -> Self {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = a.wrapping_sub(b));
+        self
     }
 
     #[inline(always)]
     fn times(self, factor: i32) -> Self {
-        Self(from_fn(|i| self.0[i].wrapping_mul(factor)))
+        Self(self.0.map(|a| a.wrapping_mul(factor)))
     }
 
     #[inline(always)]
     fn shifted_up(self, bits: u32) -> Self {
-        Self(from_fn(|i| self.0[i] << bits))
+        Self(self.0.map(|a| a << bits))
     }
 
     /// Divided by a power of two, rounded.
     #[inline(always)]
     fn rounded(self, bits: u32) -> Self {
-        Self(from_fn(|i| self.0[i].wrapping_add(1 << (bits - 1)) >> bits))
+        Self(self.0.map(|a| a.wrapping_add(1 << (bits - 1)) >> bits))
     }
 }
 
@@ -55,11 +55,13 @@ pub(super) fn transform(block: &Block, quantization: &[i32; 64], samples: &mut [
         }
         return;
     }
-    let rows: [Lanes; 8] = from_fn(|row| {
-        Lanes(from_fn(|column| {
-            i32::from(block[8 * row + column]).wrapping_mul(quantization[8 * row + column])
-        }))
-    });
+    let mut rows = [Lanes([0; 8]); 8];
+    let steps = quantization.as_chunks::<8>().0;
+    for ((row, coefficients), steps) in rows.iter_mut().zip(block.as_chunks::<8>().0).zip(steps) {
+        for ((value, &coefficient), step) in row.0.iter_mut().zip(coefficients).zip(steps) {
+            *value = i32::from(coefficient).wrapping_mul(*step);
+        }
+    }
     let columns = pass(rows, CONSTANT_BITS - PASS_BITS);
     let rows = transposed(pass(transposed(columns), CONSTANT_BITS + PASS_BITS + 3));
     for (row, values) in rows.iter().enumerate() {
@@ -93,10 +95,19 @@ fn pass(input: [Lanes; 8], bits: u32) -> [Lanes; 8] {
         input[5].times(16819).add(z2).add(z4),
         input[7].times(2446).add(z1).add(z3),
     ];
-    from_fn(|i| if i < 4 { even[i].add(odd[i]) } else { even[7 - i].sub(odd[7 - i]) }.rounded(bits))
+    let mut output = input;
+    for i in 0..4 {
+        output[i] = even[i].add(odd[i]).rounded(bits);
+        output[7 - i] = even[i].sub(odd[i]).rounded(bits);
+    }
+    output
 }
 
 #[inline(always)]
 fn transposed(lines: [Lanes; 8]) -> [Lanes; 8] {
-    from_fn(|i| Lanes(from_fn(|j| lines[j].0[i])))
+    let mut turned = lines;
+    for (i, line) in turned.iter_mut().enumerate() {
+        line.0 = [0, 1, 2, 3, 4, 5, 6, 7].map(|j: usize| lines[j].0[i]);
+    }
+    turned
 }
