@@ -18,6 +18,11 @@ pub struct EncodedResponse {
 /// # Errors
 /// Invalid argument for an output that has no JSON form but is not wanted as bytes.
 pub fn encode_response(response: InferenceResponse, plan: &OutputPlan) -> Result<EncodedResponse> {
+    let model = response.model.name.clone();
+    encode(response, plan).map_err(|e| e.context(format!("model '{model}'")))
+}
+
+fn encode(response: InferenceResponse, plan: &OutputPlan) -> Result<EncodedResponse> {
     let mut json = Vec::with_capacity(256);
     json.push(b'{');
     if !response.id.is_empty() {

@@ -12,7 +12,7 @@ use super::{
     model_path::ModelPath,
 };
 use crate::{
-    codec::{DecodedRequest, EncodedResponse, decode_raw_request, decode_request, encode_response},
+    codec::{EncodedResponse, decode_raw_request, decode_request, encode_response},
     infer,
 };
 
@@ -28,15 +28,29 @@ pub async fn infer(
 ) -> Result<Response, Failure> {
     let json_length = json_length(&headers)?;
     let body = read_body(&headers, body, api.options.max_http_body).await?;
-    let decoded: DecodedRequest = if json_length == Some(0) {
+    let decoded = if json_length == Some(0) {
         decode_raw_request(&api.engine.model(&path.name, path.version)?.config, path.version, body)?
     } else {
-        decode_request(&path.name, path.version, json_length, &body)?
+        let size = json_length.unwrap_or(body.len());
+        offload(size, move || decode_request(&path.name, path.version, json_length, &body)).await?
     };
     let (response, plan) = infer::infer(&api.engine, decoded).await?;
-    let model = response.model.name.clone();
-    let encoded = encode_response(response, &plan).map_err(|e| e.context(format!("model '{model}'")))?;
-    Ok(into_response(encoded))
+    let size = response.outputs.iter().filter(|o| !plan.form(&o.name).binary).map(|o| o.data.len()).sum();
+    Ok(into_response(offload(size, move || encode_response(response, &plan)).await?))
+}
+
+/// Reads or writes JSON of about so many bytes: on a blocking thread if it takes long enough (some milliseconds a
+/// megabyte) to keep the other connections of this network thread waiting.
+async fn offload<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    const LONG: usize = 128 << 10;
+    if bytes < LONG {
+        return work();
+    }
+    let failed = |e| Error::internal("coding the JSON of a request failed").with_source(e);
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 fn json_length(headers: &HeaderMap) -> Result<Option<usize>> {

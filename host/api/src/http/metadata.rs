@@ -68,7 +68,6 @@ fn of_version(version: &ModelStatistics) -> Value {
         "execution_count": version.execution_count,
         "inference_stats": inference(version.inference_stats.unwrap_or_default()),
         "batch_stats": batches.collect::<Vec<_>>(),
-        "memory_usage": [],
     })
 }
 

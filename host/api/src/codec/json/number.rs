@@ -1,17 +1,13 @@
-use std::str;
-
 /// A number as it stands in the text, scanned but not yet converted: which type it becomes is the tensor's matter.
 #[derive(Clone, Copy, Debug)]
 pub struct Number<'a> {
     /// As written, for exact conversion and for messages.
     pub text: &'a str,
     negative: bool,
-    /// All digits without the point; meaningful if `exact`.
-    mantissa: u64,
+    /// All digits without the point, unless they are too many.
+    mantissa: Option<u64>,
     /// Power of ten that the mantissa is to be multiplied with.
     exponent: i32,
-    /// Whether mantissa and exponent say all.
-    exact: bool,
     /// Written without point and exponent.
     integer: bool,
 }
@@ -25,23 +21,22 @@ const POWERS: [f64; 23] = [
 impl<'a> Number<'a> {
     /// The number at the start of `input` as JSON spells it, or as far as it goes; `None` if there is none or it is
     /// misspelt (`01`, `1.`, `.5`, `+1`).
-    pub fn scan(input: &'a [u8]) -> Option<Number<'a>> {
-        let mut at = 0;
-        let negative = input.first() == Some(&b'-');
-        if negative {
-            at += 1;
-        }
+    #[inline]
+    pub fn scan(input: &'a str) -> Option<Number<'a>> {
+        let bytes = input.as_bytes();
+        let negative = bytes.first() == Some(&b'-');
+        let mut at = usize::from(negative);
         let mut digits = Digits::default();
-        let whole = digits.take(input.get(at..)?);
+        let whole = digits.take(bytes.get(at..)?);
         // A leading zero stands alone.
-        if whole == 0 || (whole > 1 && input.get(at) == Some(&b'0')) {
+        if whole == 0 || (whole > 1 && bytes.get(at) == Some(&b'0')) {
             return None;
         }
         at += whole;
         let mut exponent = 0_i32;
         let mut integer = true;
-        if input.get(at) == Some(&b'.') {
-            let places = digits.take(input.get(at + 1..)?);
+        if bytes.get(at) == Some(&b'.') {
+            let places = digits.take(bytes.get(at + 1..)?);
             if places == 0 {
                 return None;
             }
@@ -49,26 +44,24 @@ impl<'a> Number<'a> {
             exponent = i32::try_from(places).ok()?.checked_neg()?;
             at += 1 + places;
         }
-        if matches!(input.get(at), Some(b'e' | b'E')) {
+        if matches!(bytes.get(at), Some(b'e' | b'E')) {
             at += 1;
-            let down = input.get(at) == Some(&b'-');
-            if matches!(input.get(at), Some(b'-' | b'+')) {
+            let down = bytes.get(at) == Some(&b'-');
+            if matches!(bytes.get(at), Some(b'-' | b'+')) {
                 at += 1;
             }
             let mut power = Digits::default();
-            let length = power.take(input.get(at..)?);
+            let length = power.take(bytes.get(at..)?);
             if length == 0 {
                 return None;
             }
             integer = false;
             at += length;
-            // Beyond this everything is zero or infinite, and the exact conversion below takes over.
-            let power =
-                if power.exact { i32::try_from(power.value).unwrap_or(i32::MAX / 2) } else { i32::MAX / 2 };
+            // Beyond this everything is zero or infinite, and the conversion of the text takes over.
+            let power = power.value().and_then(|power| i32::try_from(power).ok()).unwrap_or(i32::MAX / 2);
             exponent = exponent.saturating_add(if down { -power } else { power });
         }
-        let text = str::from_utf8(input.get(..at)?).ok()?;
-        Some(Number { text, negative, mantissa: digits.value, exponent, exact: digits.exact, integer })
+        Some(Number { text: input.get(..at)?, negative, mantissa: digits.value(), exponent, integer })
     }
 
     /// The value of a number without point and exponent, if 128 bits hold it.
@@ -76,20 +69,21 @@ impl<'a> Number<'a> {
         if !self.integer {
             return None;
         }
-        if !self.exact {
-            return self.text.parse().ok();
+        match self.mantissa.map(i128::from) {
+            Some(value) => Some(if self.negative { -value } else { value }),
+            None => self.text.parse().ok(),
         }
-        let value = i128::from(self.mantissa);
-        Some(if self.negative { -value } else { value })
     }
 
     /// The nearest FP64; infinite if it is out of range.
+    #[inline]
     pub fn as_f64(&self) -> f64 {
         // Both factors are exact, so the one rounding of the operation is the right one (Clinger's fast path).
         self.fast().unwrap_or_else(|| self.text.parse().unwrap_or(f64::NAN))
     }
 
     /// The nearest FP32; infinite if it is out of range.
+    #[inline]
     pub fn as_f32(&self) -> f32 {
         // Rounding twice goes wrong only if the FP64 lies exactly between two FP32, or where FP32 is subnormal.
         const BETWEEN: u64 = 1 << 28;
@@ -106,31 +100,28 @@ impl<'a> Number<'a> {
         }
     }
 
+    #[inline]
     fn fast(&self) -> Option<f64> {
-        if !self.exact || self.mantissa > 1 << 53 {
-            return None;
-        }
+        let mantissa = self.mantissa.filter(|&mantissa| mantissa <= 1 << 53)? as f64;
         let power = *POWERS.get(usize::try_from(self.exponent.unsigned_abs()).ok()?)?;
-        let mantissa = self.mantissa as f64;
         let value = if self.exponent < 0 { mantissa / power } else { mantissa * power };
         Some(if self.negative { -value } else { value })
     }
 }
 
 /// Decimal digits gathered into an integer.
+#[derive(Default)]
 struct Digits {
     value: u64,
-    exact: bool,
-}
-
-impl Default for Digits {
-    fn default() -> Digits {
-        Digits { value: 0, exact: true }
-    }
+    count: usize,
 }
 
 impl Digits {
+    /// As many always fit into 64 bits.
+    const MOST: usize = 19;
+
     /// Takes the digits at the start of the input and says how many there are.
+    #[inline]
     fn take(&mut self, input: &[u8]) -> usize {
         let mut count = 0;
         for &byte in input {
@@ -138,13 +129,18 @@ impl Digits {
             if digit > 9 {
                 break;
             }
-            match self.value.checked_mul(10).and_then(|value| value.checked_add(u64::from(digit))) {
-                Some(value) => self.value = value,
-                None => self.exact = false,
-            }
+            // Wraps only where there are too many digits for the value to be used.
+            self.value = self.value.wrapping_mul(10).wrapping_add(u64::from(digit));
             count += 1;
         }
+        self.count += count;
         count
+    }
+
+    /// The integer, unless there were too many digits.
+    #[inline]
+    fn value(&self) -> Option<u64> {
+        (self.count <= Digits::MOST).then_some(self.value)
     }
 }
 
@@ -155,7 +151,7 @@ mod tests {
     use super::*;
 
     fn scan(text: &str) -> Option<Number<'_>> {
-        Number::scan(text.as_bytes())
+        Number::scan(text)
     }
 
     #[test]

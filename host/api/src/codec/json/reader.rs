@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn number(&mut self) -> Option<Number<'a>> {
         self.peek();
-        let number = Number::scan(self.rest())?;
+        let number = Number::scan(self.input.get(self.at..)?)?;
         self.at += number.text.len();
         Some(number)
     }
