@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 fn calls(criterion: &mut Criterion) {
     let server = Server::new();
     let echo = server.model("echo", "");
-    println!("{}", server.backend.description());
+    eprintln!("{}", server.backend.description());
     let mut group = criterion.benchmark_group("wasm call");
     for (name, size) in [("empty", 0), ("588 KB in and out", 588 << 10)] {
         let request = request(&vec![7; size]);

@@ -17,7 +17,7 @@ pub(crate) fn component(engine: &Engine, file: &Path) -> Result<Component> {
     }
     Component::new(engine, &bytes).map_err(|e| {
         let cause = e.root_cause().to_string();
-        let hint = if cause.contains("unexpected end") || cause.contains("unexpected EOF") {
+        let hint = if ["unexpected end", "out of bounds (bound"].iter().any(|text| cause.contains(text)) {
             "it is cut off; copy it again"
         } else {
             "it is damaged, or uses features of WebAssembly that this server does not have"

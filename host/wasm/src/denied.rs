@@ -5,11 +5,13 @@
 //! everything switched off, each function is made from its type: it returns the error that says "access denied", or
 //! nothing (an empty list, `none`). A function that can only succeed ends the call.
 
+use std::sync::Arc;
+
 use wasmtime::{
     Engine, StoreContextMut, bail,
     component::{
         Component, Linker, LinkerInstance, Resource, ResourceAny, ResourceType, Type, Val,
-        types::{ComponentInstance, ComponentItem},
+        types::{ComponentFunc, ComponentInstance, ComponentItem},
     },
 };
 
@@ -129,21 +131,32 @@ fn refuse(
                 linker.resource(name, ResourceType::host::<Denied>(), |_, _| Ok(()))?;
             }
             ComponentItem::ComponentFunc(_) => {
-                let function = format!("{interface}#{name}");
-                linker.func_new(name, move |mut store, ty, arguments, results| {
-                    for argument in arguments {
-                        if let Val::Resource(handle) = argument {
-                            handle.resource_drop(&mut store)?;
-                        }
-                    }
-                    for (result, ty) in results.iter_mut().zip(ty.results()) {
-                        *result = refusal(&mut store, &ty, &function)?;
-                    }
-                    Ok(())
+                let function: Arc<str> = format!("{interface}#{name}").into();
+                linker.func_new_async(name, move |store, ty, arguments, results| {
+                    let function = Arc::clone(&function);
+                    Box::new(async move { answer(store, &ty, arguments, results, &function).await })
                 })?;
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+async fn answer(
+    mut store: StoreContextMut<'_, HostState>,
+    ty: &ComponentFunc,
+    arguments: &[Val],
+    results: &mut [Val],
+    function: &str,
+) -> wasmtime::Result<()> {
+    for argument in arguments {
+        if let Val::Resource(handle) = argument {
+            handle.resource_drop_async(&mut store).await?;
+        }
+    }
+    for (result, ty) in results.iter_mut().zip(ty.results()) {
+        *result = refusal(&mut store, &ty, function)?;
     }
     Ok(())
 }

@@ -49,6 +49,17 @@ impl Source {
     }
 }
 
+/// One line on its way.
+struct Line<'a> {
+    request: &'a str,
+    source: Source,
+    level: Level,
+    text: &'a str,
+    /// Bytes that were cut from it already.
+    missing: usize,
+    fields: &'a [(String, String)],
+}
+
 /// The log of one model version: shared by its instances, so that its rate is limited as a whole.
 pub(crate) struct PluginLog {
     key: ModelKey,
@@ -69,8 +80,8 @@ impl PluginLog {
         message: &str,
         fields: &[(String, String)],
     ) {
-        for line in message.lines() {
-            self.write_line(request, source, level, line, fields);
+        for text in message.lines() {
+            self.write_line(&Line { request, source, level, text, missing: 0, fields });
         }
     }
 
@@ -80,32 +91,25 @@ impl PluginLog {
         self.report(dropped);
     }
 
-    fn write_line(
-        &self,
-        request: &str,
-        source: Source,
-        level: Level,
-        line: &str,
-        fields: &[(String, String)],
-    ) {
+    fn write_line(&self, line: &Line<'_>) {
         let (dropped, admitted) = self.rate().admit(Instant::now());
         self.report(dropped);
         if !admitted {
             return;
         }
-        let (model, version, stream) = (self.key.name.as_str(), self.key.version, source.name());
-        let request_id = (!request.is_empty()).then(|| request_field(request));
+        let (model, version, stream) = (self.key.name.as_str(), self.key.version, line.source.name());
+        let request_id = (!line.request.is_empty()).then(|| printable(line.request, 0));
         let request_id = request_id.as_deref();
-        let fields = (!fields.is_empty()).then(|| join_fields(fields));
+        let fields = (!line.fields.is_empty()).then(|| join_fields(line.fields));
         let fields = fields.as_deref();
-        let line = printable(line);
+        let text = printable(line.text, line.missing);
         // The level of an event is part of its static metadata, hence one call for each.
         macro_rules! emit {
             ($level:ident) => {
-                tracing::$level!(target: "nacre::plugin", model, version, request_id, stream, fields, "{line}")
+                tracing::$level!(target: "nacre::plugin", model, version, request_id, stream, fields, "{text}")
             };
         }
-        match level {
+        match line.level {
             Level::ERROR => emit!(error),
             Level::WARN => emit!(warn),
             Level::INFO => emit!(info),
@@ -175,9 +179,11 @@ impl Rate {
     }
 }
 
-/// Cuts a line to its limit and takes the control characters out of it, so that it stays one line of the log.
-fn printable(line: &str) -> Cow<'_, str> {
+/// Cuts a text to the limit of a line and takes the control characters out of it, so that it stays one line of the log.
+/// `missing` bytes were cut before.
+fn printable(line: &str, missing: usize) -> Cow<'_, str> {
     let (line, cut) = cut(line);
+    let cut = cut.saturating_add(missing);
     if cut == 0 && !line.contains(char::is_control) {
         return Cow::Borrowed(line);
     }
@@ -199,11 +205,6 @@ fn cut(line: &str) -> (&str, usize) {
     (line.get(..end).unwrap_or_default(), line.len() - end)
 }
 
-/// A client chose it: one line, no longer than a line.
-fn request_field(id: &str) -> Cow<'_, str> {
-    printable(id)
-}
-
 fn join_fields(fields: &[(String, String)]) -> String {
     let mut text = String::new();
     for (key, value) in fields {
@@ -213,7 +214,7 @@ fn join_fields(fields: &[(String, String)]) -> String {
         let space = if text.is_empty() { "" } else { " " };
         let _ = write!(text, "{space}{key}={}", cut(value).0);
     }
-    printable(&text).into_owned()
+    printable(&text, 0).into_owned()
 }
 
 /// Standard output or standard error of one instance.
@@ -291,12 +292,12 @@ impl Lines {
     }
 
     fn end_line(&mut self) {
-        let mut line = String::from_utf8_lossy(self.pending.trim_ascii_end());
-        if self.cut > 0 {
-            line = Cow::Owned(format!("{} … ({} bytes cut)", cut(&line).0, self.cut));
-        }
-        if !line.is_empty() {
-            self.log.write_line(&self.request, self.source, self.source.level(), &line, &[]);
+        let text = String::from_utf8_lossy(self.pending.trim_ascii_end());
+        if !text.is_empty() {
+            let (source, level) = (self.source, self.source.level());
+            let line =
+                Line { request: &self.request, source, level, text: &text, missing: self.cut, fields: &[] };
+            self.log.write_line(&line);
         }
         self.pending.clear();
         self.cut = 0;
@@ -341,10 +342,10 @@ mod tests {
 
     #[test]
     fn a_line_stays_one_line() {
-        assert_eq!(printable("ok\tü"), "ok\tü");
-        assert_eq!(printable("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        assert_eq!(printable("ok\tü", 0), "ok\tü");
+        assert_eq!(printable("a\nb\u{1b}[31m", 0), "a\\nb\\u{1b}[31m");
         let long = "ü".repeat(MAX_LINE);
-        let text = printable(&long);
-        assert!(text.ends_with(" … (4096 bytes cut)"), "{}", &text[text.len() - 40..]);
+        let text = printable(&long, 10);
+        assert!(text.ends_with(" … (4106 bytes cut)"), "{}", &text[text.len() - 40..]);
     }
 }

@@ -1,4 +1,4 @@
-//! Writes 100 MB without a line's end to standard output, and a million lines to standard error, then answers.
+//! Writes a line of 100 MB to standard output, and a million lines to standard error, then answers.
 use std::io::Write;
 
 use nacre_guests::{answer, guest};
@@ -9,6 +9,7 @@ guest!(|_| {
     for _ in 0..100 {
         let _ = stdout.write_all(&megabyte);
     }
+    let _ = stdout.write_all(b"\n");
     for _ in 0..1_000_000 {
         eprintln!("the same again");
     }

@@ -61,9 +61,24 @@ guest!(|_| {
     say("std::fs::write", &std::fs::write("x", "y").map_err(|error| error.kind()));
 
     let network = instance_network::instance_network();
-    say("tcp-create-socket", &tcp_create_socket::create_tcp_socket(IpAddressFamily::Ipv4).map(|_| ()));
-    say("udp-create-socket", &udp_create_socket::create_udp_socket(IpAddressFamily::Ipv6).map(|_| ()));
-    say("ip-name-lookup", &ip_name_lookup::resolve_addresses(&network, "localhost").map(|_| ()));
+    say(
+        "tcp-create-socket",
+        &tcp_create_socket::create_tcp_socket(IpAddressFamily::Ipv4)
+            .map(|_| ())
+            .map_err(|code| code.name().to_owned()),
+    );
+    say(
+        "udp-create-socket",
+        &udp_create_socket::create_udp_socket(IpAddressFamily::Ipv6)
+            .map(|_| ())
+            .map_err(|code| code.name().to_owned()),
+    );
+    say(
+        "ip-name-lookup",
+        &ip_name_lookup::resolve_addresses(&network, "localhost")
+            .map(|_| ())
+            .map_err(|code| code.name().to_owned()),
+    );
     say(
         "std::net::UdpSocket",
         &std::net::UdpSocket::bind("127.0.0.1:0").map(|_| ()).map_err(|error| error.kind()),
