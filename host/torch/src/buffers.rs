@@ -3,8 +3,8 @@ use bytes::{Bytes, BytesMut};
 /// Where every part of a buffer begins: enough for any data type and for the widest vector instructions.
 const ALIGNMENT: usize = 64;
 
-/// Host memory for batches. A buffer is used again once nothing refers to its bytes any more, which saves the page faults
-/// of new memory: they take longer than the copy itself.
+/// Host memory for batches. A buffer is used again once nothing refers to its bytes any more: large memory that is new
+/// each time is paged in each time.
 pub(crate) struct Buffers {
     buffers: Vec<BytesMut>,
     most: usize,
