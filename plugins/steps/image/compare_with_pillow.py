@@ -16,7 +16,7 @@ Image.MAX_IMAGE_PIXELS = None
 def upright_rgb(file: bytes) -> Image.Image:
     image = ImageOps.exif_transpose(Image.open(io.BytesIO(file)))
     if image.mode.startswith("I;16"):
-        image = Image.fromarray((np.asarray(image) // 257).astype(np.uint8))
+        image = Image.fromarray(np.round(np.asarray(image) / 257).astype(np.uint8))
     return image.convert("RGB")
 
 

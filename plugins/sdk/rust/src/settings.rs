@@ -46,9 +46,11 @@ impl Settings {
         }
     }
 
-    /// Logs a warning for each parameter that is not in `known`: a word spelt wrong would otherwise go unnoticed.
+    /// Logs a warning for each parameter that is not in `known`: a word spelt wrong would otherwise go unnoticed. Names
+    /// that start with `NACRE_` are the server's.
     pub fn warn_unknown(&self, known: &[&str]) {
-        for (name, _) in self.parameters.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
+        let unknown = |name: &str| !known.contains(&name) && !name.starts_with("NACRE_");
+        for (name, _) in self.parameters.iter().filter(|(name, _)| unknown(name)) {
             log::write(
                 log::Level::Warn,
                 "parameter has no effect",

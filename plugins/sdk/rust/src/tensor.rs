@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn bytes_that_lie_at_an_odd_address_are_read_too() {
-        let mut bytes = vec![0; 25];
+        let mut bytes = [0; 25];
         let start = usize::from(bytes.as_ptr().addr().is_multiple_of(8));
         let odd = &mut bytes[start..start + 24];
         odd.copy_from_slice(bytemuck::cast_slice(&[1_i64, -2, 3]));

@@ -1,8 +1,7 @@
 //! Photographs as tensors: decode JPEG, PNG or WebP, turn upright, resize, normalise.
 //!
-//! The numbers are Pillow's: `exif_transpose`, 16-bit grey divided by 257, `convert('RGB')` (transparency dropped),
-//! `resize(..., BICUBIC)`. PNG and WebP come out equal; JPEG within a grey level, since decoders of JPEG may round
-//! differently.
+//! The numbers are Pillow's (12, with libjpeg-turbo and libwebp), to the bit: `exif_transpose`, 16-bit grey divided by
+//! 257, `convert('RGB')` (transparency dropped), `resize(..., BICUBIC)`.
 //!
 //! Rows are resized while they are decoded, so that a picture of any size takes little memory: of a baseline JPEG or
 //! a PNG, its file and a few rows. A progressive JPEG takes 2 bytes a sample besides, an interlaced PNG or a WebP

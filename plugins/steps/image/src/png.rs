@@ -169,7 +169,7 @@ enum Pixels {
     Bytes(usize),
     /// 16 bits, of which the higher 8 count; bytes a pixel.
     HighBytes(usize),
-    /// Grey of 16 bits, divided by 257; bytes a pixel.
+    /// Grey of 16 bits, divided by 257 and rounded; bytes a pixel.
     Grey16(usize),
 }
 
@@ -199,7 +199,7 @@ impl Pixels {
             Self::Grey16(size) => {
                 for plane in row.planes_mut() {
                     for (sample, pixel) in plane.iter_mut().zip(line.chunks_exact(size)) {
-                        *sample = (u16::from_be_bytes([pixel[0], pixel[1]]) / 257) as i16;
+                        *sample = ((u32::from(u16::from_be_bytes([pixel[0], pixel[1]])) + 128) / 257) as i16;
                     }
                 }
             }

@@ -105,7 +105,7 @@ impl Component {
     }
 
     /// A row of the current stripe, or the one above or below it; at the picture's edge the edge itself.
-    fn samples<'a>(&'a self, row: isize) -> &'a [u8] {
+    fn samples(&self, row: isize) -> &[u8] {
         let row_of = |stripe: &'_ Stripe, row: usize| {
             row * self.stride..row * self.stride + self.width.min(stripe.samples.len())
         };
