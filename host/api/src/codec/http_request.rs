@@ -145,7 +145,10 @@ impl Input {
             match key {
                 "name" => name = Some(string(reader, &place, "name")?),
                 "datatype" => data_type = Some(string(reader, &place, "datatype")?),
-                "shape" => shape = Some(read_shape(reader, &place)?),
+                "shape" => {
+                    let place = name.as_ref().map_or_else(|| place.clone(), |name| format!("input '{name}'"));
+                    shape = Some(read_shape(reader, &place)?);
+                }
                 "parameters" if !reader.null() => parameters = self::parameters(reader)?,
                 "parameters" => {}
                 "data" => {

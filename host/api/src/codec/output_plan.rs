@@ -58,14 +58,10 @@ fn form(parameters: &Parameters, default: OutputForm) -> Result<OutputForm> {
     }
     match parameters.get("classification") {
         None => {}
-        Some(value) => {
-            let count = if let Value::Int(count) = value { usize::try_from(*count).ok() } else { None };
-            form.classes = Some(
-                count
-                    .and_then(NonZeroUsize::new)
-                    .ok_or_else(|| wrong_type("classification", value, "a number of classes, 1 or more"))?,
-            );
+        Some(Value::Int(count @ 0..)) => {
+            form.classes = usize::try_from(*count).ok().and_then(NonZeroUsize::new)
         }
+        Some(other) => return Err(wrong_type("classification", other, "a number of classes, 0 for none")),
     }
     Ok(form)
 }
@@ -100,10 +96,12 @@ mod tests {
             output("a", &[]),
             output("b", &[("binary_data", Value::Bool(false))]),
             output("c", &[("classification", Value::Int(3))]),
+            output("d", &[("classification", Value::Int(0))]),
         ];
         let plan = OutputPlan::new(&outputs, true).unwrap();
         assert!(plan.form("a").binary && !plan.form("b").binary && plan.form("unnamed").binary);
         assert_eq!(plan.form("c").classes, NonZeroUsize::new(3));
+        assert_eq!(plan.form("d").classes, None);
         assert!(plan.classifies());
     }
 
@@ -117,8 +115,8 @@ mod tests {
             ),
             (
                 "classification",
-                Value::Int(0),
-                "output 'a': parameter 'classification' is 0, expected a number of",
+                Value::Int(-1),
+                "output 'a': parameter 'classification' is -1, expected a number of",
             ),
             ("shared_memory_region", Value::String("r".into()), "output 'a': shared memory is not supported"),
         ] {

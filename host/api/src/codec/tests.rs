@@ -177,7 +177,7 @@ fn wrong_requests_are_refused_with_the_place_and_what_was_expected() {
         ),
         (
             input(r#""name":"x","datatype":"FP32","shape":[1,-1],"data":[1]"#),
-            "dimension 1 of its 'shape' is -1, expected a whole number, 0 or more",
+            "input 'x': dimension 1 of its 'shape' is -1, expected a whole number, 0 or more",
         ),
         (
             input(r#""name":"x","datatype":"FP32","shape":[1.5],"data":[1]"#),

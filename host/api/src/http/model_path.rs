@@ -29,7 +29,9 @@ impl<S: Send + Sync> FromRequestParts<S> for ModelPath {
             Path::from_request_parts(parts, state).await.map_err(|e| {
                 Error::invalid_argument(format!("the path {} is malformed: {e}", parts.uri.path()))
             })?;
-        let version = version.as_deref().map_or(Ok(None), parse_version)?;
+        // As in Triton, a path with something else in the place of the version does not exist.
+        let version =
+            version.as_deref().map_or(Ok(None), parse_version).map_err(|e| Error::not_found(e.message()))?;
         Ok(ModelPath { name, version })
     }
 }

@@ -197,7 +197,7 @@ async fn wrong_requests_get_their_status_and_a_sentence() {
             "POST",
             "/v2/models/pair/versions/x/infer",
             ok.clone(),
-            400,
+            404,
             vec!["model version 'x' is not a positive integer"],
         ),
         ("POST", "/v2/models/broken/infer", ok.clone(), 503, vec!["broken", "python"]),

@@ -183,6 +183,15 @@ mod tests {
         assert!(scan("-0.0").unwrap().as_f32().is_sign_negative());
     }
 
+    #[test]
+    fn fp32_is_rounded_once() {
+        // The nearest FP64 lies exactly between two FP32, the number itself just below.
+        let number = scan("8.000001430511474").unwrap();
+        assert_eq!(number.as_f64() as f32, 8.000002);
+        assert_eq!(number.as_f32(), 8.000001);
+        assert_eq!(scan("1e-45").unwrap().as_f32().to_bits(), 1);
+    }
+
     proptest! {
         #[test]
         fn floats_are_what_the_standard_library_reads(mantissa in any::<i64>(), exponent in -60..60_i32, cut in 0..19_u32) {
