@@ -59,7 +59,11 @@ pub fn run(options: ServeOptions) -> Result<()> {
 fn backends(options: &ServeOptions) -> Result<Vec<Arc<dyn Backend>>> {
     let torch = TorchBackend::new(TorchOptions { gpu_fallback_cpu: options.gpu_fallback == GpuFallback::Cpu })?;
     tracing::info!(backend = "pytorch", "{}", torch.description());
-    let wasm = WasmBackend::new(WasmOptions::default())?;
+    let mut wasm = WasmOptions::default();
+    if options.plugin_threads > 0 {
+        wasm.concurrency = options.plugin_threads;
+    }
+    let wasm = WasmBackend::new(wasm)?;
     tracing::info!(backend = "wasm", "{}", wasm.description());
     Ok(vec![Arc::new(torch), Arc::new(wasm), Arc::new(IdentityBackend)])
 }
@@ -95,8 +99,6 @@ async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandl
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            // A server task ends by itself only when its socket fails.
-            Some(ended) = servers.join_next() => ended?.context("an endpoint failed")?,
         }
     }
 
@@ -127,21 +129,21 @@ fn start(
     engine: &Arc<Engine>,
     metrics: &MetricsHandle,
     stopping: &CancellationToken,
-) -> JoinSet<io::Result<()>> {
+) -> JoinSet<()> {
     let api = ApiOptions { max_http_body: options.endpoints.http_max_input_size, ..ApiOptions::default() };
     let mut servers = JoinSet::new();
     if let Some(listener) = endpoints.http {
         let router = nacre_api::http_router(Arc::clone(engine), api.clone());
         let stopped = stopping.clone().cancelled_owned();
-        servers.spawn(async move { nacre_api::serve_http(listener, router, stopped).await });
+        servers.spawn(nacre_api::serve_http(listener, router, stopped));
     }
     if let Some(listener) = endpoints.grpc {
         let (engine, stopped) = (Arc::clone(engine), stopping.clone().cancelled_owned());
-        servers.spawn(async move { nacre_api::serve_grpc(listener, engine, api, stopped).await });
+        servers.spawn(nacre_api::serve_grpc(listener, engine, api, stopped));
     }
     if let Some(listener) = endpoints.metrics {
         let (metrics, stopped) = (metrics.clone(), stopping.clone().cancelled_owned());
-        servers.spawn(async move { nacre_api::serve_metrics(listener, metrics, stopped).await });
+        servers.spawn(nacre_api::serve_metrics(listener, metrics, stopped));
     }
     let (metrics, stopped) = (metrics.clone(), stopping.clone());
     tokio::spawn(async move {

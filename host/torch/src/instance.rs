@@ -11,8 +11,8 @@ use crate::{
     data_type::{from_scalar_type, to_scalar_type},
     model::Shared,
     module::ValueKind,
-    reshape,
     session::{Input, Output, RunOptions, Session, gather_pinned},
+    shapes,
 };
 
 /// One instance of a TorchScript model.
@@ -46,7 +46,7 @@ impl Instance for TorchInstance {
         let mut values: Vec<Input> = Vec::new();
         values.resize_with(shared.binding.slots, || Input::Default);
         for tensor in inputs {
-            let (slot, value) = shared.input(tensor, rows, &mut self.buffers)?;
+            let (slot, value) = shared.input(tensor, &mut self.buffers)?;
             *values.get_mut(slot).ok_or_else(|| shared.failure("an input without a place"))? = value;
         }
         shared.check_complete(&values)?;
@@ -90,7 +90,7 @@ impl Shared {
     }
 
     /// The place and the value of an input: a tensor over the request's own bytes, unless they are not aligned.
-    fn input(&self, tensor: Tensor, rows: Option<i64>, buffers: &mut Buffers) -> Result<(usize, Input)> {
+    fn input(&self, tensor: Tensor, buffers: &mut Buffers) -> Result<(usize, Input)> {
         let refuse = |problem: String| {
             Error::invalid_argument(format!("model '{}': input '{}': {problem}", self.key.name, tensor.name))
         };
@@ -113,18 +113,11 @@ impl Shared {
         if expected == DataType::Bool && tensor.data.iter().any(|&byte| byte > 1) {
             return Err(refuse("an element of BOOL is neither 0 nor 1".to_owned()));
         }
-        let shape = match &config.reshape {
-            Some(to) => {
-                let dims = tensor.shape.get(usize::from(rows.is_some())..).unwrap_or_default();
-                rows.into_iter().chain(reshape::apply(&config.spec.dims, dims, to)?).collect()
-            }
-            None => tensor.shape,
-        };
         let aligned = expected.size().is_none_or(|size| tensor.data.as_ptr().addr().is_multiple_of(size));
         let data = if aligned { tensor.data } else { buffers.gather(std::iter::once(&tensor.data)) };
         let input = Input::Tensor {
             scalar_type,
-            shape,
+            shape: tensor.shape,
             data,
             overwritten: binding.overwritten,
             key: binding.key.clone(),
@@ -178,13 +171,13 @@ impl Shared {
                 "expected {expected}, the model gave {got}: correct data_type in config.pbtxt, or cast in the model"
             )));
         }
-        // What the model gives, with the batch dimension; then what the client sees.
+        // What the model gives, with the batch dimension; the engine makes of it what the client sees.
         let of_model: Vec<i64> = rows
             .into_iter()
             .chain(config.reshape.as_ref().unwrap_or(&config.spec.dims).iter().copied())
             .collect();
         let shape = match output.kind {
-            ValueKind::Strings => reshape::fill(&of_model, output.count).ok_or_else(|| {
+            ValueKind::Strings => shapes::fill(&of_model, output.count).ok_or_else(|| {
                 fail(format!(
                     "expected strings of shape {}, the model gave {}",
                     ShapeDisplay(&of_model),
@@ -193,7 +186,7 @@ impl Shared {
             })?,
             _ => output.shape.clone(),
         };
-        if !reshape::matches(&of_model, &shape) {
+        if !shapes::matches(&of_model, &shape) {
             return Err(fail(format!(
                 "expected shape {}, the model gave {}{}",
                 ShapeDisplay(&of_model),
@@ -201,14 +194,6 @@ impl Shared {
                 if rows.is_some() { " (the first dimension is the batch)" } else { "" }
             )));
         }
-        let shape = if config.reshape.is_some() {
-            let batch = usize::from(rows.is_some());
-            let (from, dims) =
-                (of_model.get(batch..).unwrap_or_default(), shape.get(batch..).unwrap_or_default());
-            rows.into_iter().chain(reshape::apply(from, dims, &config.spec.dims)?).collect()
-        } else {
-            shape
-        };
         Ok(Tensor { name: name.clone(), data_type: expected, shape, data: output.data.clone() })
     }
 }

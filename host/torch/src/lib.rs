@@ -16,9 +16,9 @@ mod model;
 mod module;
 mod native_error;
 mod placement;
-mod reshape;
 mod session;
 mod settings;
+mod shapes;
 
 use nacre_backend::{Backend, LoadedModel, ModelSource};
 use nacre_domain::Result;

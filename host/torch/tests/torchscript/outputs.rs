@@ -108,12 +108,12 @@ fn two_outputs_that_are_parts_of_one_tensor() {
 }
 
 #[test]
-fn reshape_of_an_output() {
+fn an_output_goes_out_before_its_reshape() {
     let lines = "max_batch_size: 4\n".to_owned()
         + &tensor_line("input", "x", "TYPE_FP32", "-1, 3")
         + "output { name: \"y\" data_type: TYPE_FP32 dims: [ 3, 1, -1 ] reshape { shape: [ 3, -1 ] } }\n";
     let x = floats("x", &[1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let outputs = run("transposed.pt", &lines, vec![x]).unwrap();
-    assert_eq!(outputs[0].shape, [1, 3, 1, 2]);
+    assert_eq!(outputs[0].shape, [1, 3, 2]);
     assert_eq!(outputs[0].data_type, DataType::Fp32);
 }

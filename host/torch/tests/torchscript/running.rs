@@ -55,8 +55,8 @@ fn a_row_may_be_a_single_number() {
     let lines = "max_batch_size: 4\n\
                  input { name: \"x\" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }\n\
                  output { name: \"y\" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }\n";
-    let outputs = run("double.pt", lines, vec![floats("x", &[2, 1], &[4.0, 5.0])]).unwrap();
-    assert_eq!((outputs[0].shape.as_slice(), values(&outputs[0])), ([2, 1].as_slice(), vec![8.0, 10.0]));
+    let outputs = run("double.pt", lines, vec![floats("x", &[2], &[4.0, 5.0])]).unwrap();
+    assert_eq!((outputs[0].shape.as_slice(), values(&outputs[0])), ([2].as_slice(), vec![8.0, 10.0]));
 }
 
 #[test]

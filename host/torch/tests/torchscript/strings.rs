@@ -26,7 +26,7 @@ fn strings_beside_numbers_and_with_a_batch() {
         + "output { name: \"length\" data_type: TYPE_INT64 dims: [ 1 ] reshape { shape: [ ] } }\n"
         + &strings("output", "out", "1");
     let outputs = run("string_lengths.pt", &lines, vec![texts("text", &[2, 1], &[b"a", b"bbb"])]).unwrap();
-    assert_eq!(outputs[0].shape, [2, 1]);
+    assert_eq!(outputs[0].shape, [2]);
     assert_eq!(outputs[0].data_type, DataType::Int64);
     assert_eq!(outputs[0].data[8], 3);
     assert_eq!(outputs[1].shape, [2, 1]);

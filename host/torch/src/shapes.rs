@@ -1,22 +1,6 @@
-use nacre_domain::{Error, Result, ShapeDisplay};
-
 /// Whether the dims are those of the template, in which -1 is any.
 pub(crate) fn matches(template: &[i64], dims: &[i64]) -> bool {
     template.len() == dims.len() && template.iter().zip(dims).all(|(&want, &dim)| want == -1 || want == dim)
-}
-
-/// The dims after a `reshape`: those of `to`, in which each -1 takes, in order, the size that stands at a -1 of `from`.
-///
-/// # Errors
-/// Internal if the templates do not go together, which the configuration's check should have found.
-pub(crate) fn apply(from: &[i64], dims: &[i64], to: &[i64]) -> Result<Vec<i64>> {
-    let mut varying = from.iter().zip(dims).filter(|&(&want, _)| want == -1).map(|(_, &dim)| dim);
-    let reshaped: Option<Vec<i64>> =
-        to.iter().map(|&want| if want == -1 { varying.next() } else { Some(want) }).collect();
-    let elements = |dims: &[i64]| dims.iter().fold(1_i64, |product, &dim| product.saturating_mul(dim));
-    reshaped.filter(|reshaped| elements(reshaped) == elements(dims)).ok_or_else(|| {
-        Error::internal(format!("shape {} cannot be reshaped to {}", ShapeDisplay(dims), ShapeDisplay(to)))
-    })
 }
 
 /// The dims of `count` elements in the template, whose -1, if it is the only one, is what is left.
@@ -42,15 +26,6 @@ mod tests {
         assert!(!matches(&[-1, 3], &[1, 4]));
         assert!(!matches(&[-1], &[1, 1]));
         assert!(matches(&[], &[]));
-    }
-
-    #[test]
-    fn reshapes_fixed_and_varying_dims() {
-        assert_eq!(apply(&[1], &[1], &[]).unwrap(), [0; 0]);
-        assert_eq!(apply(&[4, 4], &[4, 4], &[16]).unwrap(), [16]);
-        assert_eq!(apply(&[-1, 2, -1], &[5, 2, 7], &[-1, -1, 1, 2]).unwrap(), [5, 7, 1, 2]);
-        let error = apply(&[-1], &[6], &[4]).unwrap_err();
-        assert!(error.message().contains("[6] cannot be reshaped to [4]"), "{error}");
     }
 
     #[test]
