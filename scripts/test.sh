@@ -41,12 +41,17 @@ rust_tests() {
     fi
 }
 
+plugin_tests() {
+    (cd plugins && cargo test --quiet)
+}
+
 needed "set-up" "${PYTHON:-python3}" scripts/setup
 needed "build of the server" cargo build --release -p nacre-server
 needed "build of the plugins" scripts/with_wasm_toolchain.sh plugins/build.sh
 needed "build of the hostile guests" scripts/with_wasm_toolchain.sh tests/guests/build.sh
 needed "test models" .venv/bin/python tests/python/make_test_models.py .setup/test-models
 part "tests in Rust" rust_tests || status=1
+part "tests of the plugins" plugin_tests || status=1
 part "tests with Python's clients" .venv/bin/python -m pytest tests/python || status=1
 
 report
