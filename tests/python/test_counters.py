@@ -26,7 +26,7 @@ from conftest import DEMO_REPOSITORY
 from nacre_server import Server
 
 FULL = os.environ.get("NACRE_SOAK") == "1"
-REQUESTS = 10_000 if FULL else 400
+REQUESTS = 10_000 if FULL else 240
 CLIENTS = 4
 SEED = 20_261
 MODELS = ("image_classifier", "decode_image", "efficientnet_lite0", "top_k_labels")

@@ -5,6 +5,7 @@ import subprocess
 import urllib.request
 
 import grpc as grpcio
+import ml_dtypes
 import numpy as np
 import pytest
 import tritonclient.grpc
@@ -29,7 +30,7 @@ TENSORS = {
     "FP32": np.array([[0.1, -3.4e38, 1e-45]], np.float32),
     "FP64": np.array([[0.1, -1.7e308, 5e-324]], np.float64),
     "BYTES": np.array([[b"", b"\x00\xff", "größe".encode()]], np.object_),
-    "BF16": np.array([[1.0, -0.5, 3.0]], np.float32),  # numpy has no such type: the client narrows it
+    "BF16": np.array([[1.0, -0.5, 3e38]], ml_dtypes.bfloat16),
 }
 # Those have no form in JSON.
 BINARY_ONLY = {"FP16", "BF16"}
