@@ -2,7 +2,7 @@
 # Builds every guest into out/. Does nothing for what is up to date.
 set -eu
 cd "$(dirname "$0")"
-cargo build --quiet --release --target wasm32-wasip2 --examples
+cargo build --quiet --release --target-dir target --target wasm32-wasip2 --examples
 mkdir -p out
 for source in examples/*.rs; do
     guest=$(basename "$source" .rs)

@@ -103,7 +103,7 @@ impl WasmBackend {
     }
 
     fn load_plugin(&self, source: &ModelSource) -> Result<Plugin> {
-        let prepared = self.prepare(source)?;
+        let prepared = self.prepare(source).map_err(|e| e.context(PluginName(source.key.clone())))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -127,8 +127,7 @@ impl Backend for WasmBackend {
 
     fn load(&self, source: &ModelSource) -> Result<LoadedModel> {
         warn_of_no_effect(source);
-        let name = PluginName(source.key.clone());
-        let plugin = self.load_plugin(source).map_err(|e| e.context(name))?;
+        let plugin = self.load_plugin(source)?;
         Ok(LoadedModel {
             config: Arc::clone(&plugin.config),
             executor: Executor::PerElement(Arc::new(plugin)),

@@ -5,10 +5,13 @@ use wasmtime::{
 
 use crate::{WasmOptions, limits};
 
-/// Bytes of a slot's memory that stay resident for its next instance. With the page map scanned, only pages that were
-/// touched are reset, so more costs nothing; without, every byte of it is cleared or copied for each call.
-const RESIDENT_SCANNED: usize = 16 << 20;
-const RESIDENT_UNSCANNED: usize = 256 << 10;
+/// Bytes of a slot's memory that stay resident for its next instance: a call then takes 9 µs instead of 18, and 70
+/// instead of 290 with 588 KB in and out. Where the page map can be scanned, only pages that were touched are reset.
+/// Elsewhere all of these bytes are, which still costs less than new pages as long as they are few.
+const RESIDENT_SCANNED: usize = 8 << 20;
+const RESIDENT_UNSCANNED: usize = 4 << 20;
+/// Unused slots that keep memory for the component that used them last; with the above, half a gigabyte at most.
+const WARM_SLOTS: u32 = 64;
 /// The same for tables, which are small.
 const RESIDENT_TABLE: usize = 64 << 10;
 
@@ -64,8 +67,8 @@ fn pool(options: &WasmOptions, resident: usize) -> PoolingAllocationConfig {
         .total_stacks(instances)
         // A count, not a reservation.
         .total_core_instances(instances.saturating_mul(limits::CORE_INSTANCES))
-        // Reservations of address space. Nearly every component has one memory and one or two tables; those that have
-        // more leave less room for others.
+        // Reservations of address space. Nearly every component has one memory and one or two tables; one that has more
+        // leaves less room for others.
         .total_memories(instances.saturating_mul(2))
         .total_tables(instances.saturating_mul(4))
         .max_core_instances_per_component(limits::CORE_INSTANCES)
@@ -75,7 +78,7 @@ fn pool(options: &WasmOptions, resident: usize) -> PoolingAllocationConfig {
         .max_component_instance_size(MAX_INSTANCE_SIZE)
         .table_elements(limits::TABLE_ELEMENTS)
         .max_memory_size(1 << 32)
-        .max_unused_warm_slots(instances)
+        .max_unused_warm_slots(instances.min(WARM_SLOTS))
         .linear_memory_keep_resident(resident)
         .table_keep_resident(RESIDENT_TABLE)
         .pagemap_scan(Enabled::Auto);

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use nacre_domain::{Deadline, Error, ModelKey};
-use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
+use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace, component::ResourceTableError};
 use wasmtime_wasi::I32Exit;
 
 use crate::{
     MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
     bindings::types,
-    limits::{LimitReached, Limits, TABLE_ELEMENTS},
+    limits::{HANDLES, LimitReached, Limits, TABLE_ELEMENTS},
 };
 
 /// When a call is interrupted, and for whose sake.
@@ -99,6 +99,8 @@ pub(crate) fn call_error(
         }
     } else if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
         format!("called exit({status}) instead of answering")
+    } else if matches!(error.downcast_ref::<ResourceTableError>(), Some(ResourceTableError::Full)) {
+        format!("holds more handles (streams, timers) than the limit of {HANDLES}")
     } else if let Some(trap) = trap {
         let text = trap.to_string();
         format!("trapped: {}", text.strip_prefix("wasm trap: ").unwrap_or(&text))

@@ -75,21 +75,22 @@ impl Prepared {
     /// # Errors
     /// What the plugin says, or how it failed.
     pub(crate) async fn probe(&self) -> Result<Signature> {
+        let _slot = self.slot(Deadline::NONE).await?;
         let deadline = CallDeadline::new(Deadline::NONE, self.limits.timeout);
-        self.in_time(deadline, async {
+        let description = self.in_time(deadline, async {
             let mut store = self.store("", deadline);
             let plugin = self.instantiate(&mut store, "", deadline).await?;
             let parameters = self.settings.parameters();
-            let described = plugin
+            let description = plugin
                 .nacre_plugin_step()
                 .call_describe(&mut store, self.settings.to_guest(&parameters))
                 .await
-                .map_err(|e| self.call_error(&e, "", deadline).context("describe"))?;
-            let description = described.map_err(|e| failure::guest_error(e).context("describe failed"))?;
+                .map_err(|e| self.call_error(&e, "", deadline).context("describe"))?
+                .map_err(|e| self.guest_error("describe", e))?;
             self.configure(&mut store, &plugin, "", deadline).await?;
-            Signature::new(description)
-        })
-        .await
+            Ok(description)
+        });
+        Signature::new(description.await?).map_err(|e| e.context(&self.name))
     }
 
     /// The whole answer of one call, unchecked.
@@ -173,7 +174,11 @@ impl Prepared {
             .call_configure(store, self.settings.to_guest(&parameters))
             .await
             .map_err(|e| self.call_error(&e, request, deadline).context("configure"))?
-            .map_err(|e| failure::guest_error(e).context(format!("{}: configure failed", self.name)))
+            .map_err(|e| self.guest_error("configure", e))
+    }
+
+    fn guest_error(&self, function: &str, error: types::Error) -> Error {
+        failure::guest_error(error).context(format!("{}: {function} failed", self.name))
     }
 
     /// Epochs interrupt a guest that computes; this ends one that waits (for a clock, for a disk).

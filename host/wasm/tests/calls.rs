@@ -11,6 +11,7 @@ use nacre_domain::{
     ErrorCode::{Internal, InvalidArgument, NotFound, Unavailable},
     Value,
 };
+use nacre_wasm::WasmOptions;
 
 #[test]
 fn bytes_and_parameters_go_in_and_come_out() {
@@ -137,4 +138,14 @@ fn harmless_wasi_works_and_the_rest_is_denied() {
     assert!(
         log().lines().any(|line| line.contains("to standard output") && line.contains("stream=\"stdout\""))
     );
+}
+
+#[test]
+fn without_room_for_the_pool_instances_are_allocated_on_demand() {
+    // Four gigabytes of address space for each of them: more than a processor can address.
+    let options = WasmOptions { max_instances: 1 << 20, ..WasmOptions::default() };
+    let server = Server::with(options, 1);
+    assert!(server.backend.description().contains("on demand"), "{}", server.backend.description());
+    let echo = server.model("echo", "");
+    assert_eq!(server.call(&echo, b"hello").unwrap(), b"hello");
 }

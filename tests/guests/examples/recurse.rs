@@ -1,4 +1,5 @@
 //! Calls itself for ever.
+#![allow(clippy::only_used_in_recursion, reason = "recursion is what it is for")]
 use nacre_guests::{answer, guest};
 
 #[inline(never)]

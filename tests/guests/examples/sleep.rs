@@ -1,4 +1,5 @@
 //! Waits for an hour.
+#![allow(clippy::disallowed_methods, reason = "waiting is what it is for")]
 use std::{thread::sleep, time::Duration};
 
 use nacre_guests::{answer, guest};
