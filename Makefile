@@ -41,7 +41,7 @@ soak: build plugins ## the long runs in their full length
 bench: build plugins ## measure
 	cargo bench --workspace --bench '*'
 
-lint: setup ## format, clippy and, where they are installed, cargo-deny and shellcheck
+lint: setup ## format, clippy and, where they are installed, cargo-deny, ruff and shellcheck
 	@scripts/lint.sh
 
 clean: ## delete what was built; what was downloaded stays

@@ -46,7 +46,12 @@ def request_for(photograph: Path) -> tuple[int, bytes]:
     header = {
         "id": photograph.stem,
         "inputs": [
-            {"name": "image", "datatype": "BYTES", "shape": [1, 1], "parameters": {"binary_data_size": len(element)}}
+            {
+                "name": "image",
+                "datatype": "BYTES",
+                "shape": [1, 1],
+                "parameters": {"binary_data_size": len(element)},
+            }
         ],
     }
     text = json.dumps(header).encode()
@@ -117,7 +122,9 @@ def show_curl(server: Server, photograph: Path) -> None:
         ran = subprocess.run(command(server.http), cwd=ROOT, capture_output=True, text=True)
         if ran.returncode != 0:
             raise ServerFailed(f"{shlex.join(command(server.http))} failed: {ran.stdout}{ran.stderr}")
-        print(f"The same with curl, from this folder while `make serve` runs:\n\n  {shlex.join(command('localhost:8000'))}\n")
+        print(
+            f"The same with curl, from this folder while `make serve` runs:\n\n  {shlex.join(command('localhost:8000'))}\n"
+        )
         print(f"which answers\n\n  {ran.stdout.strip()}\n")
     else:
         print(f"The same with curl (which is not installed here):\n\n  {shlex.join(command('localhost:8000'))}\n")
@@ -127,13 +134,16 @@ def main() -> None:
     print(f"starting {BINARY.relative_to(ROOT)} over {REPOSITORY.relative_to(ROOT)}", flush=True)
     started = time.perf_counter()
     with Server(REPOSITORY) as server:
-        print(f"ready after {time.perf_counter() - started:.1f} s: HTTP {server.http}, gRPC {server.grpc}", flush=True)
+        print(
+            f"ready after {time.perf_counter() - started:.1f} s: HTTP {server.http}, gRPC {server.grpc}",
+            flush=True,
+        )
         try:
             client = Client(server)
             show([client.classify(photograph) for photograph in PHOTOGRAPHS])
             show_curl(server, PHOTOGRAPHS[0])
         except (ServerFailed, OSError, http.client.HTTPException, KeyError, IndexError) as error:
-            raise server.failed(f"{error}\nthe server") from error
+            raise server.failed(str(error) or repr(error)) from error
     print("The server was stopped. `make serve` starts it for good.")
 
 

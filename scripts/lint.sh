@@ -20,6 +20,11 @@ if command -v cargo-deny >/dev/null; then
 else
     echo "cargo-deny is not installed; licences and advisories are not checked (cargo install cargo-deny)"
 fi
+if command -v ruff >/dev/null; then
+    run ruff check
+else
+    echo "ruff is not installed; Python is not checked"
+fi
 if command -v shellcheck >/dev/null; then
     git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
 else

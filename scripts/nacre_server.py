@@ -41,7 +41,11 @@ class Server:
         self.command = [str(BINARY), "serve"]
         for repository in repositories:
             self.command += ["--model-repository", str(repository)]
-        for name, port in (("http", self.http_port), ("grpc", self.grpc_port), ("metrics", self.metrics_port)):
+        for name, port in (
+            ("http", self.http_port),
+            ("grpc", self.grpc_port),
+            ("metrics", self.metrics_port),
+        ):
             self.command += [f"--{name}-address", HOST, f"--{name}-port", str(port)]
         self.command += options
 
@@ -62,7 +66,7 @@ class Server:
 
     def failed(self, what: str) -> ServerFailed:
         lines = self.log().splitlines()[-30:]
-        return ServerFailed(f"{what}; the last lines of its log:\n" + "\n".join(f"  {line}" for line in lines))
+        return ServerFailed(f"{what}\nThe last lines of the server's log:\n" + "\n".join(f"  {line}" for line in lines))
 
     def __enter__(self):
         if not BINARY.is_file():

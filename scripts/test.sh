@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Every test of the repository, from nothing: set-up, builds, Rust's tests, then real clients against a real server.
 # Tells at its end how long each part took.
+# Functions are called by name, through `part`.
+# shellcheck disable=SC2317
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 

@@ -6,7 +6,9 @@ Needs Python's standard library only. May be stopped at any time and run again: 
 import sys
 
 if sys.version_info < (3, 10):
-    sys.exit(f"Python 3.10 or later is needed, and this is {sys.version.split()[0]}: make setup PYTHON=python3.12, say.")
+    sys.exit(
+        f"Python 3.10 or later is needed, and this is {sys.version.split()[0]}: make setup PYTHON=python3.12, say."
+    )
 
 import fcntl
 import subprocess

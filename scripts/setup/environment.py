@@ -32,7 +32,9 @@ def pip(purpose: str, command: str, *arguments: str) -> None:
     said = []
     whole = [paths.PYTHON, "-m", "pip", command, *arguments]
     with (
-        subprocess.Popen(whole, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running,
+        subprocess.Popen(
+            whole, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as running,
         Progress() as progress,
     ):
         for line in running.stdout:
@@ -61,7 +63,10 @@ def create() -> None:
     """Makes the environment anew, whatever an earlier run left of it."""
     shutil.rmtree(paths.VENV, ignore_errors=True)
     made = subprocess.run(
-        [sys.executable, "-m", "venv", paths.VENV], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", "venv", paths.VENV],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     if made.returncode != 0:
         raise SetupError(

@@ -64,7 +64,12 @@ def through_grpc_typed(server, http, grpc, files):
 def through_http_answered_in_json(server, http, grpc, files):
     """A binary tensor in, no word of outputs: all of them come as JSON."""
     data = b"".join(struct.pack("<I", len(file)) + file for file in files)
-    tensor = {"name": "image", "datatype": "BYTES", "shape": [len(files), 1], "parameters": {"binary_data_size": len(data)}}
+    tensor = {
+        "name": "image",
+        "datatype": "BYTES",
+        "shape": [len(files), 1],
+        "parameters": {"binary_data_size": len(data)},
+    }
     header = json.dumps({"inputs": [tensor]}).encode()
     request = urllib.request.Request(
         f"http://{server.http}/v2/models/{MODEL}/infer", header + data,

@@ -1,11 +1,10 @@
 """One real server for the session, over the demo repository and the models of the tests, and real clients of it."""
 
+import pictures
 import pytest
+import reference
 import tritonclient.grpc
 import tritonclient.http
-
-import pictures
-import reference
 from nacre_server import ROOT, Server
 
 DEMO_REPOSITORY = ROOT / "model_repository"

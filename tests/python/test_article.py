@@ -7,14 +7,13 @@ resnet50's shapes, and a plugin stands in the place of preprocess/1/model.py.
 import shutil
 
 import numpy as np
+import pictures
 import pytest
 import torch
 import tritonclient.grpc
 import tritonclient.http as httpclient
-from PIL import Image
-
-import pictures
 from nacre_server import ROOT, Server
+from PIL import Image
 
 CONFIGURATIONS = ROOT / "tests" / "fixtures" / "article"
 PLUGIN = ROOT / "plugins" / "out" / "preprocess.wasm"
@@ -126,7 +125,10 @@ def test_a_pipeline_without_a_batch_size_is_refused_in_words(repository, tmp_pat
     config = tmp_path / "models" / "pipeline" / "config.pbtxt"
     config.write_text(config.read_text().replace("max_batch_size: 32\n", ""))
     options = ("--gpu-fallback=cpu",)
-    with Server(tmp_path / "models", options=options) as server, httpclient.InferenceServerClient(url=server.http) as client:
+    with (
+        Server(tmp_path / "models", options=options) as server,
+        httpclient.InferenceServerClient(url=server.http) as client,
+    ):
         entry = next(each for each in client.get_model_repository_index() if each["name"] == "pipeline")
         assert entry["state"] == "UNAVAILABLE"
         assert "max_batch_size" in entry["reason"]

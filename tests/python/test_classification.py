@@ -1,10 +1,9 @@
 """The whole path gives what PyTorch and Pillow give, whichever way it is asked."""
 
-import numpy as np
-import pytest
-
 import classify
+import numpy as np
 import pictures
+import pytest
 from nacre_server import ROOT
 
 TOLERANCE = 0.02
@@ -45,7 +44,9 @@ def test_named_photographs_are_recognised(ask, photograph, name):
 
 
 @pytest.mark.parametrize("name", sorted(pictures.ALL))
-def test_classification_agrees_with_pytorch_and_pillow(server, http, grpc, photograph, expected_probabilities, labels, name):
+def test_classification_agrees_with_pytorch_and_pillow(
+    server, http, grpc, photograph, expected_probabilities, labels, name
+):
     classification = classify.through_http(server, http, grpc, [photograph[name]])
     assert_row_agrees(classification, 0, expected_probabilities[name], labels)
 

@@ -14,16 +14,15 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import classify
 import numpy as np
+import pictures
 import pytest
 import tritonclient.grpc
 import tritonclient.http
-from tritonclient.utils import InferenceServerException
-
-import classify
-import pictures
 from conftest import DEMO_REPOSITORY
 from nacre_server import Server
+from tritonclient.utils import InferenceServerException
 
 FULL = os.environ.get("NACRE_SOAK") == "1"
 REQUESTS = 10_000 if FULL else 240

@@ -1,11 +1,10 @@
 """decode_image gives the tensor that Pillow gives, within one grey level."""
 
+import classify
 import numpy as np
+import pictures
 import pytest
 import tritonclient.http
-
-import classify
-import pictures
 
 
 @pytest.mark.parametrize("name", sorted(pictures.ALL))
@@ -17,4 +16,6 @@ def test_pixels_agree_with_pillow(http, photograph, expected_pixels, name):
     assert pixels.shape == (1, 3, 224, 224)
     levels = np.abs(pixels[0] - expected_pixels[name]) * 128
     worst = np.unravel_index(levels.argmax(), levels.shape)
-    assert levels.max() <= 1.0 + 1e-3, f"{levels.max():.2f} grey levels apart at {worst}, {levels.mean():.3f} on average"
+    assert levels.max() <= 1.0 + 1e-3, (
+        f"{levels.max():.2f} grey levels apart at {worst}, {levels.mean():.3f} on average"
+    )

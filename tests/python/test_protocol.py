@@ -65,7 +65,9 @@ def test_server_metadata(module_and_client):
     metadata = as_dict(client.get_server_metadata())
     assert metadata["name"] == "nacre"
     assert metadata["version"]
-    assert {"binary_tensor_data", "statistics"} <= set(metadata["extensions"]) or isinstance(client, tritonclient.grpc.InferenceServerClient)
+    assert {"binary_tensor_data", "statistics"} <= set(metadata["extensions"]) or isinstance(
+        client, tritonclient.grpc.InferenceServerClient
+    )
 
 
 def test_model_metadata(module_and_client):
@@ -73,8 +75,16 @@ def test_model_metadata(module_and_client):
     metadata = as_dict(client.get_model_metadata("image_classifier"))
     assert metadata["versions"] == ["1"]
     assert metadata["platform"] == "ensemble"
-    shapes = {tensor["name"]: (tensor["datatype"], [int(dim) for dim in tensor["shape"]]) for tensor in metadata["inputs"] + metadata["outputs"]}
-    assert shapes == {"image": ("BYTES", [-1, 1]), "label": ("BYTES", [-1, 5]), "index": ("INT32", [-1, 5]), "probability": ("FP32", [-1, 5])}
+    shapes = {
+        tensor["name"]: (tensor["datatype"], [int(dim) for dim in tensor["shape"]])
+        for tensor in metadata["inputs"] + metadata["outputs"]
+    }
+    assert shapes == {
+        "image": ("BYTES", [-1, 1]),
+        "label": ("BYTES", [-1, 5]),
+        "index": ("INT32", [-1, 5]),
+        "probability": ("FP32", [-1, 5]),
+    }
 
 
 def test_model_config(module_and_client):
@@ -98,7 +108,16 @@ def test_repository_index(module_and_client):
 
 def test_statistics_have_every_field_even_at_zero(http):
     statistics = http.get_inference_statistics("echo_strings")["model_stats"][0]
-    for name in ("success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss"):
+    for name in (
+        "success",
+        "fail",
+        "queue",
+        "compute_input",
+        "compute_infer",
+        "compute_output",
+        "cache_hit",
+        "cache_miss",
+    ):
         assert set(statistics["inference_stats"][name]) == {"count", "ns"}, name
     for name in ("name", "version", "last_inference", "inference_count", "execution_count", "batch_stats"):
         assert name in statistics
@@ -140,7 +159,14 @@ def test_curl_speaks_json(server):
             {"name": "INPUT1", "datatype": "INT64", "shape": [2, 1], "data": [9, -9007199254740993]},
         ],
     }
-    command = ["curl", "--silent", "--show-error", "--data", json.dumps(request), f"http://{server.http}/v2/models/echo/infer"]
+    command = [
+        "curl",
+        "--silent",
+        "--show-error",
+        "--data",
+        json.dumps(request),
+        f"http://{server.http}/v2/models/echo/infer",
+    ]
     answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert answer["id"] == "from curl"
     assert answer["model_name"] == "echo"
@@ -152,8 +178,17 @@ def test_curl_speaks_json(server):
 
 
 def test_curl_speaks_json_strings(server):
-    request = {"inputs": [{"name": "INPUT0", "datatype": "BYTES", "shape": [3], "data": ["", "perle", "grün \U0001f41a"]}]}
-    command = ["curl", "--silent", "--show-error", "--data", json.dumps(request), f"http://{server.http}/v2/models/echo_strings/infer"]
+    request = {
+        "inputs": [{"name": "INPUT0", "datatype": "BYTES", "shape": [3], "data": ["", "perle", "grün \U0001f41a"]}]
+    }
+    command = [
+        "curl",
+        "--silent",
+        "--show-error",
+        "--data",
+        json.dumps(request),
+        f"http://{server.http}/v2/models/echo_strings/infer",
+    ]
     answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert answer["outputs"][0]["data"] == ["", "perle", "grün \U0001f41a"]
 

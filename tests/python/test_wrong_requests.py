@@ -5,12 +5,11 @@ import struct
 import urllib.error
 import urllib.request
 
+import classify
 import grpc as grpcio
 import numpy as np
 import pytest
 import tritonclient.grpc.service_pb2 as messages
-
-import classify
 
 GOOD = {
     "inputs": [
@@ -21,7 +20,9 @@ GOOD = {
 
 
 def post(server, path: str, body: bytes, headers: dict | None = None) -> tuple[int, dict]:
-    request = urllib.request.Request(f"http://{server.http}{path}", body, {"Content-Type": "application/json"} | (headers or {}))
+    request = urllib.request.Request(
+        f"http://{server.http}{path}", body, {"Content-Type": "application/json"} | (headers or {})
+    )
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, json.load(response)
@@ -46,7 +47,12 @@ def with_binary(size: int, given: int) -> tuple[bytes, dict]:
 
 def image(*files: bytes, shape=None) -> tuple[bytes, dict]:
     data = b"".join(struct.pack("<I", len(file)) + file for file in files)
-    tensor = {"name": "image", "datatype": "BYTES", "shape": shape or [len(files), 1], "parameters": {"binary_data_size": len(data)}}
+    tensor = {
+        "name": "image",
+        "datatype": "BYTES",
+        "shape": shape or [len(files), 1],
+        "parameters": {"binary_data_size": len(data)},
+    }
     header = json.dumps({"inputs": [tensor]}).encode()
     return header + data, {"Inference-Header-Content-Length": str(len(header))}
 
@@ -62,9 +68,24 @@ WRONG = {
     "unknown version": ("/v2/models/echo/versions/99/infer", (GOOD_BODY, {}), 404, ["echo", "99"]),
     "version that is no number": ("/v2/models/echo/versions/new/infer", (GOOD_BODY, {}), 404, ["new"]),
     "unknown input": (ECHO, (changed(name="INPUT7"), {}), 400, ["echo", "INPUT7"]),
-    "missing input": (ECHO, (json.dumps({"inputs": GOOD["inputs"][:1]}).encode(), {}), 400, ["echo", "INPUT1"]),
-    "input given twice": (ECHO, (json.dumps({"inputs": GOOD["inputs"] + GOOD["inputs"][:1]}).encode(), {}), 400, ["INPUT0"]),
-    "unknown output": (ECHO, (json.dumps(GOOD | {"outputs": [{"name": "OUTPUT9"}]}).encode(), {}), 400, ["echo", "OUTPUT9"]),
+    "missing input": (
+        ECHO,
+        (json.dumps({"inputs": GOOD["inputs"][:1]}).encode(), {}),
+        400,
+        ["echo", "INPUT1"],
+    ),
+    "input given twice": (
+        ECHO,
+        (json.dumps({"inputs": GOOD["inputs"] + GOOD["inputs"][:1]}).encode(), {}),
+        400,
+        ["INPUT0"],
+    ),
+    "unknown output": (
+        ECHO,
+        (json.dumps(GOOD | {"outputs": [{"name": "OUTPUT9"}]}).encode(), {}),
+        400,
+        ["echo", "OUTPUT9"],
+    ),
     "wrong type": (ECHO, (changed(datatype="FP64"), {}), 400, ["INPUT0", "FP64", "FP32"]),
     "no type that there is": (ECHO, (changed(datatype="FLOAT"), {}), 400, ["INPUT0", "FLOAT"]),
     "wrong dim": (ECHO, (changed(shape=[1, 5], data=[1, 2, 3, 4, 5]), {}), 400, ["echo", "INPUT0", "5", "4"]),
@@ -82,7 +103,12 @@ WRONG = {
     "one byte too many": (ECHO, with_binary(17, 17), 400, ["INPUT0", "17", "16"]),
     "fewer bytes than announced": (ECHO, with_binary(16, 15), 400, ["INPUT0", "16", "15"]),
     "more bytes than announced": (ECHO, with_binary(16, 17), 400, ["1 bytes", "binary_data_size"]),
-    "header longer than the body": (ECHO, (GOOD_BODY, {"Inference-Header-Content-Length": "100000"}), 400, ["100000"]),
+    "header longer than the body": (
+        ECHO,
+        (GOOD_BODY, {"Inference-Header-Content-Length": "100000"}),
+        400,
+        ["100000"],
+    ),
     "no JSON": (ECHO, (b'{"inputs": [', {}), 400, ["JSON"]),
     "JSON that is no request": (ECHO, (b"[1, 2]", {}), 400, []),
     "no inputs": (ECHO, (b"{}", {}), 400, ["inputs"]),
@@ -129,9 +155,8 @@ def test_a_wrong_method_is_refused(server, server_lives):
 
 def grpc_request(**fields) -> messages.ModelInferRequest:
     request = messages.ModelInferRequest(model_name="echo")
-    for position, (name, datatype, array) in enumerate(
-        (("INPUT0", "FP32", np.ones((1, 4), np.float32)), ("INPUT1", "INT64", np.ones((1, 2), np.int64)))
-    ):
+    arrays = (("INPUT0", "FP32", np.ones((1, 4), np.float32)), ("INPUT1", "INT64", np.ones((1, 2), np.int64)))
+    for name, datatype, array in arrays:
         request.inputs.add(name=name, datatype=datatype, shape=array.shape)
         request.raw_input_contents.append(array.tobytes())
     for path, value in fields.items():
