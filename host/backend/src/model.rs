@@ -123,8 +123,8 @@ pub trait ElementModel: Send + Sync {
     /// How many may run at once.
     fn concurrency(&self) -> usize;
 
-    /// Runs one element. Polled on the plugin threads, a tokio runtime with its time driver enabled; yields to other plugins from time to time, and dropping the
-    /// future interrupts it.
+    /// Runs one element. Polled on the plugin threads, a tokio runtime with its time driver enabled; yields to other
+    /// plugins from time to time, and dropping the future interrupts it.
     ///
     /// # Errors
     /// The plugin's own error, a trap (internal) or a deadline.

@@ -9,7 +9,7 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::{
     WasmOptions,
     bindings::{self, PluginPre},
-    compile, denied, engine,
+    compile, engine,
     failure::PluginName,
     files::PluginFiles,
     interface,
@@ -18,6 +18,7 @@ use crate::{
     plugin::{Plugin, Prepared, Settings, Shared},
     state::HostState,
     ticker::Ticker,
+    wasi,
 };
 
 /// The backend `wasm`: loads plugins. One for the process, since it holds the engine and the pool of instances.
@@ -38,7 +39,7 @@ impl WasmBackend {
         let ticker = Ticker::start(&engine)
             .map_err(|e| Error::internal(format!("cannot start the thread that interrupts plugins: {e}")))?;
         let mut linker = Linker::new(&engine);
-        denied::link_working(&mut linker)
+        wasi::link_working(&mut linker)
             .and_then(|()| {
                 bindings::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut HostState| state)
             })
@@ -73,7 +74,7 @@ impl WasmBackend {
                 interface::HOST_VERSION
             ))
         };
-        let unknown = denied::link_refusing(&mut linker, &component).map_err(not_linked)?;
+        let unknown = wasi::link_refusing(&mut linker, &component).map_err(not_linked)?;
         if !unknown.is_empty() {
             return Err(Error::invalid_argument(format!(
                 "it imports {}, which this server does not have: expected only nacre:plugin@{} and WASI 0.2",

@@ -4,15 +4,13 @@
 //! element of every request runs in a fresh store and instance from a pool of slots, which is dropped afterwards,
 //! whatever happened. So a plugin cannot keep state between requests, and a trap or a deadline loses one element's
 //! request and nothing else. The price is an instantiation and a `configure` per element, tens of microseconds for a
-//! small component. (Where the memory of a configured instance is kept as an image, [`plugin`]'s `Prepared` is what
-//! changes.)
+//! small component.
 //!
 //! A plugin can reach clocks, random numbers, the log and the files of its own model folder; nothing else.
 
 mod backend;
 mod bindings;
 mod compile;
-mod denied;
 mod engine;
 mod failure;
 mod files;
@@ -23,8 +21,10 @@ mod options;
 mod plugin;
 mod signature;
 mod state;
+mod stdio;
 mod tensors;
 mod ticker;
+mod wasi;
 
 pub use backend::WasmBackend;
 pub use limits::{MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER};

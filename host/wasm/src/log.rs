@@ -3,22 +3,17 @@
 use std::{
     borrow::Cow,
     fmt::Write as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use nacre_domain::ModelKey;
 use tracing::Level;
-use wasmtime_wasi::{
-    cli::{IsTerminal, StdoutStream},
-    p2::{OutputStream, Pollable, StreamResult},
-};
 
 /// Bytes of a line; the rest of it is cut.
-const MAX_LINE: usize = 4096;
+pub(crate) const MAX_LINE: usize = 4096;
 /// Lines of one model version in one [`WINDOW`]; the rest is counted.
-const MAX_LINES: u32 = 100;
+pub(crate) const MAX_LINES: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// Where a line comes from.
@@ -41,7 +36,7 @@ impl Source {
         }
     }
 
-    fn level(self) -> Level {
+    pub(crate) fn level(self) -> Level {
         match self {
             Source::Log | Source::Stdout => Level::INFO,
             Source::Stderr => Level::WARN,
@@ -50,14 +45,14 @@ impl Source {
 }
 
 /// One line on its way.
-struct Line<'a> {
-    request: &'a str,
-    source: Source,
-    level: Level,
-    text: &'a str,
+pub(crate) struct Line<'a> {
+    pub(crate) request: &'a str,
+    pub(crate) source: Source,
+    pub(crate) level: Level,
+    pub(crate) text: &'a str,
     /// Bytes that were cut from it already.
-    missing: usize,
-    fields: &'a [(String, String)],
+    pub(crate) missing: usize,
+    pub(crate) fields: &'a [(String, String)],
 }
 
 /// The log of one model version: shared by its instances, so that its rate is limited as a whole.
@@ -91,7 +86,7 @@ impl PluginLog {
         self.report(dropped);
     }
 
-    fn write_line(&self, line: &Line<'_>) {
+    pub(crate) fn write_line(&self, line: &Line<'_>) {
         let (dropped, admitted) = self.rate().admit(Instant::now());
         self.report(dropped);
         if !admitted {
@@ -215,99 +210,6 @@ fn join_fields(fields: &[(String, String)]) -> String {
         let _ = write!(text, "{space}{key}={}", cut(value).0);
     }
     printable(&text, 0).into_owned()
-}
-
-/// Standard output or standard error of one instance.
-#[derive(Clone)]
-pub(crate) struct LineStream {
-    lines: Arc<Mutex<Lines>>,
-}
-
-impl LineStream {
-    pub(crate) fn new(log: &Arc<PluginLog>, request: &Arc<str>, source: Source) -> LineStream {
-        let lines =
-            Lines { log: Arc::clone(log), request: Arc::clone(request), source, pending: Vec::new(), cut: 0 };
-        LineStream { lines: Arc::new(Mutex::new(lines)) }
-    }
-}
-
-impl IsTerminal for LineStream {
-    fn is_terminal(&self) -> bool {
-        false
-    }
-}
-
-impl StdoutStream for LineStream {
-    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
-        // Only asked for by WASI 0.3, which is not linked.
-        Box::new(tokio::io::sink())
-    }
-
-    fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(self.clone())
-    }
-}
-
-#[async_trait::async_trait]
-impl Pollable for LineStream {
-    async fn ready(&mut self) {}
-}
-
-#[async_trait::async_trait]
-impl OutputStream for LineStream {
-    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        Ok(())
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(1 << 16)
-    }
-}
-
-/// Collects bytes until a line is whole; the last one is written when the instance ends.
-struct Lines {
-    log: Arc<PluginLog>,
-    request: Arc<str>,
-    source: Source,
-    pending: Vec<u8>,
-    cut: usize,
-}
-
-impl Lines {
-    fn push(&mut self, bytes: &[u8]) {
-        let mut parts = bytes.split(|&byte| byte == b'\n').peekable();
-        while let Some(part) = parts.next() {
-            let room = MAX_LINE.saturating_sub(self.pending.len());
-            self.pending.extend_from_slice(part.get(..room).unwrap_or(part));
-            self.cut += part.len().saturating_sub(room);
-            if parts.peek().is_some() {
-                self.end_line();
-            }
-        }
-    }
-
-    fn end_line(&mut self) {
-        let text = String::from_utf8_lossy(self.pending.trim_ascii_end());
-        if !text.is_empty() {
-            let (source, level) = (self.source, self.source.level());
-            let line =
-                Line { request: &self.request, source, level, text: &text, missing: self.cut, fields: &[] };
-            self.log.write_line(&line);
-        }
-        self.pending.clear();
-        self.cut = 0;
-    }
-}
-
-impl Drop for Lines {
-    fn drop(&mut self) {
-        self.end_line();
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use crate::{
     failure::CallDeadline,
     files::PluginFiles,
     limits::{self, Limits, Meter},
-    log::{LineStream, PluginLog, Source},
+    log::{PluginLog, Source},
+    stdio::LineStream,
 };
 
 /// What the host keeps for one instance; dropped with its store when the call ends.

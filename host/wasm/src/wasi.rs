@@ -1,4 +1,4 @@
-//! The parts of WASI that link and refuse.
+//! WASI 0.2: the parts that work, and the parts that link and refuse.
 //!
 //! Rust's standard library, componentize-py, and others import files, sockets and HTTP whether their program uses them
 //! or not, so these must link; but nothing behind them exists here. Instead of WASI's own implementation with
