@@ -335,11 +335,15 @@ async fn shutting_down_finishes_what_is_running_and_takes_nothing_new() {
     running.write_all(raw_request("brief").as_bytes()).await.unwrap();
     timeout(SOON, server.request_is_running()).await.unwrap();
 
-    let address = server.http;
+    let (address, engine) = (server.http, server.engine.clone());
     let [http, grpc] = server.stop();
     assert_eq!(timeout(SOON, idle.read(&mut [0])).await.unwrap().unwrap(), 0, "idle connections are closed");
-    assert!(head(&mut running).await.starts_with("HTTP/1.1 200"));
     timeout(SOON, http).await.unwrap().unwrap();
+    assert!(
+        futures::poll!(std::pin::pin!(engine.drain())).is_ready(),
+        "returns when nothing is running any more"
+    );
+    assert!(head(&mut running).await.starts_with("HTTP/1.1 200"));
     timeout(SOON, grpc).await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }
