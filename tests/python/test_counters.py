@@ -31,8 +31,9 @@ SEED = 20_261
 MODELS = ("image_classifier", "decode_image", "efficientnet_lite0", "top_k_labels")
 # Photographs of unlike kinds; small ones, so that there are many requests.
 NAMES = [*pictures.REAL, "grey_jpeg", "palette_with_transparency", "cmyk_jpeg", "lossy_webp", "orientation_6"]
-# What memory may grow by after the first fifth, in MB: allocators keep some.
-GROWTH_MB = 60
+# What memory may grow by from the first half of the run to the second, in MB. Allocators and threads reach their
+# size only after some hundred requests, so the short form sees a gross leak (a tensor a request) and no smaller one.
+GROWTH_MB = 60 if FULL else 120
 
 
 def metrics(server) -> dict:
@@ -127,5 +128,5 @@ def test_counters_add_up_and_memory_stays_flat(photograph, expected_probabilitie
     assert counted["nv_inference_request_failure", "decode_image"] == counts["failure"]
     assert counted["nv_inference_pending_request_count", "image_classifier"] == 0
 
-    early = max(memory[: len(memory) // 5])
-    assert max(memory) - early < GROWTH_MB, f"memory grew from {early:.0f} MB: {memory}"
+    first, second = max(memory[: len(memory) // 2]), max(memory[len(memory) // 2 :])
+    assert second - first < GROWTH_MB, f"memory grew from {first:.0f} to {second:.0f} MB: {memory}"
