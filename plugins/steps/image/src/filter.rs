@@ -68,7 +68,8 @@ impl Filter {
             let samples = &source[window.first..window.first + length];
             let high = &self.high[window.offset..window.offset + length];
             let low = &self.low[window.offset..window.offset + length];
-            *target = round((dot(samples, high) << HALF) + dot(samples, low));
+            let (high, low) = dots(samples, high, low);
+            *target = round((high << HALF) + low);
         }
     }
 
@@ -102,31 +103,40 @@ pub(crate) fn round(sum: i32) -> u8 {
     ((sum + (1 << (PRECISION - 1))) >> PRECISION).clamp(0, 255) as u8
 }
 
-/// Sum of the products; both have a multiple of [`LANES`] values.
+/// Sums of the products with both halves of the weights; all have the same multiple of [`LANES`] values.
 #[cfg(not(target_feature = "simd128"))]
-fn dot(samples: &[i16], weights: &[i16]) -> i32 {
-    let mut sums = [0_i32; LANES];
-    for (samples, weights) in samples.as_chunks::<LANES>().0.iter().zip(weights.as_chunks::<LANES>().0) {
-        for ((sum, &sample), &weight) in sums.iter_mut().zip(samples).zip(weights) {
-            *sum += i32::from(sample) * i32::from(weight);
+fn dots(samples: &[i16], high: &[i16], low: &[i16]) -> (i32, i32) {
+    let dot = |weights: &[i16]| {
+        let mut sums = [0_i32; LANES];
+        for (samples, weights) in samples.as_chunks::<LANES>().0.iter().zip(weights.as_chunks::<LANES>().0) {
+            for ((sum, &sample), &weight) in sums.iter_mut().zip(samples).zip(weights) {
+                *sum += i32::from(sample) * i32::from(weight);
+            }
         }
-    }
-    sums.iter().sum()
+        sums.iter().sum()
+    };
+    (dot(high), dot(low))
 }
 
 /// The same with the instruction that multiplies and adds neighbours, which the compiler does not find by itself.
 #[cfg(target_feature = "simd128")]
-fn dot(samples: &[i16], weights: &[i16]) -> i32 {
+fn dots(samples: &[i16], high: &[i16], low: &[i16]) -> (i32, i32) {
     use core::arch::wasm32::{i16x8, i32x4_add, i32x4_dot_i16x8, i32x4_extract_lane, i32x4_splat};
     let vector = |x: &[i16; LANES]| i16x8(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
-    let mut sums = i32x4_splat(0);
-    for (samples, weights) in samples.as_chunks().0.iter().zip(weights.as_chunks().0) {
-        sums = i32x4_add(sums, i32x4_dot_i16x8(vector(samples), vector(weights)));
+    let (mut highs, mut lows) = (i32x4_splat(0), i32x4_splat(0));
+    let weights = high.as_chunks().0.iter().zip(low.as_chunks().0);
+    for (samples, (high, low)) in samples.as_chunks().0.iter().zip(weights) {
+        let samples = vector(samples);
+        highs = i32x4_add(highs, i32x4_dot_i16x8(samples, vector(high)));
+        lows = i32x4_add(lows, i32x4_dot_i16x8(samples, vector(low)));
     }
-    i32x4_extract_lane::<0>(sums)
-        + i32x4_extract_lane::<1>(sums)
-        + i32x4_extract_lane::<2>(sums)
-        + i32x4_extract_lane::<3>(sums)
+    let sum = |v| {
+        i32x4_extract_lane::<0>(v)
+            + i32x4_extract_lane::<1>(v)
+            + i32x4_extract_lane::<2>(v)
+            + i32x4_extract_lane::<3>(v)
+    };
+    (sum(highs), sum(lows))
 }
 
 fn bicubic(x: f64) -> f64 {
