@@ -1,5 +1,6 @@
 """Starts the built server on free ports and stops it again; for the demo and for the tests. Standard library only."""
 
+import ctypes
 import signal
 import socket
 import subprocess
@@ -12,6 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BINARY = ROOT / "target" / "release" / "nacre"
 HOST = "127.0.0.1"
+
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent() -> None:
+    """Runs in the server's process before it starts: it is to stop if whoever started it is killed."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class ServerFailed(Exception):
@@ -74,6 +84,7 @@ class Server:
         self.process = subprocess.Popen(
             self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.log_file, stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for us, and we stop it
+            preexec_fn=end_with_parent,
         )  # fmt: skip
         try:
             self.wait_until_ready()
