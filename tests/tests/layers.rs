@@ -1,9 +1,13 @@
 //! The layers of ARCHITECTURE.md, held against what cargo says the crates depend on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
 
-use cargo_metadata::{DependencyKind, MetadataCommand};
+use nacre_tests::root;
+use serde_json::Value;
 
 /// Which of our own crates each crate may depend on: those below it.
 const LAYERS: &[(&str, &[&str])] = &[
@@ -37,15 +41,22 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio", &["scheduler", "engine", "api", "server", "wasm"]),
 ];
 
+/// Each of our crates with what it depends on outside its tests. Asked of cargo itself: a crate that wraps the question
+/// would bring features along that make every dependency compile twice.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
-    metadata
-        .packages
-        .iter()
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |of: &Value| of["name"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
         .map(|package| {
-            let normal = package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal);
-            (package.name.to_string(), normal.map(|d| d.name.clone()).collect())
+            let dependencies = package["dependencies"].as_array().unwrap().iter();
+            (name(package), dependencies.filter(|d| d["kind"].is_null()).map(name).collect())
         })
         .collect()
 }

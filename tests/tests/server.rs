@@ -95,24 +95,31 @@ fn help_reads_well_and_bare_shows_it() {
     assert!(bare.contains("Usage"), "{bare}");
 }
 
+fn delayed(milliseconds: u32) -> Repository {
+    let delay = format!("parameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"{milliseconds}\" }} }} ]");
+    Repository::default().model("slow", &format!("{IDENTITY}\n{delay}"))
+}
+
+/// Waits until one request runs: then the other waits.
+fn wait_until_one_waits_for_the_other(server: &Server) {
+    while !server.metrics().contains("nv_inference_pending_request_count{model=\"slow\",version=\"1\"} 1") {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
-fn sigterm_finishes_what_is_running_and_exits_0() {
-    let slow = format!(
-        "{IDENTITY}\nparameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"1000\" }} }} ]"
-    );
-    let repository = Repository::default().model("slow", &slow);
+fn sigterm_finishes_what_is_running_and_waiting_and_exits_0() {
+    let repository = delayed(1000);
     let server = Server::start(repository.path(), &[]);
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| server.post("/v2/models/slow/infer", &request(&[3.0, 4.0])));
-        // The request is inside the server once the gauge says so.
-        while !server.metrics().contains("nv_inference_pending_request_count{model=\"slow\",version=\"1\"} 1")
-            && !running.is_finished()
-        {
-            std::thread::yield_now();
-        }
+        let post = || server.post("/v2/models/slow/infer", &request(&[3.0, 4.0]));
+        let requests = [scope.spawn(post), scope.spawn(post)];
+        wait_until_one_waits_for_the_other(&server);
         server.terminate();
-        let answer = running.join().unwrap();
-        assert_eq!(answer.status, 200, "{answer:?}");
+        for request in requests {
+            let answer = request.join().unwrap();
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
     });
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
@@ -120,24 +127,20 @@ fn sigterm_finishes_what_is_running_and_exits_0() {
 
 #[test]
 fn requests_beyond_the_exit_timeout_are_cut_off_and_the_exit_is_still_0() {
-    let stuck = format!(
-        "{IDENTITY}\nparameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"600000\" }} }} ]"
-    );
-    let repository = Repository::default().model("stuck", &stuck);
+    let repository = delayed(600_000);
     let server = Server::start(repository.path(), &["--exit-timeout-secs=1"]);
-    let address = server.http();
-    let body = request(&[3.0, 4.0]).to_string();
-    let client = std::thread::spawn(move || {
-        ureq::post(format!("http://{address}/v2/models/stuck/infer")).send(body.as_bytes()).is_err()
+    let clients = [(); 2].map(|()| {
+        let (address, body) = (server.http(), request(&[3.0, 4.0]).to_string());
+        std::thread::spawn(move || {
+            ureq::post(format!("http://{address}/v2/models/slow/infer")).send(body.as_bytes()).is_err()
+        })
     });
-    while !server.metrics().contains("nv_inference_pending_request_count{model=\"stuck\",version=\"1\"} 1")
-        && !client.is_finished()
-    {
-        std::thread::yield_now();
-    }
+    wait_until_one_waits_for_the_other(&server);
     server.terminate();
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(client.join().unwrap(), "the client sees its connection end or an error");
     assert!(log.contains("cut off"), "{log}");
+    for client in clients {
+        assert!(client.join().unwrap(), "each client sees an error or the end of its connection");
+    }
 }

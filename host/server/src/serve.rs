@@ -49,15 +49,30 @@ pub fn run(options: ServeOptions) -> Result<()> {
         .thread_name("network")
         .build()
         .context("cannot start the network threads")?;
-    let outcome = runtime.block_on(serve(options, Arc::clone(&engine), metrics));
-    // Connections that outlived the exit timeout are cut off here rather than waited for.
-    runtime.shutdown_background();
-    outcome
+    if let Ended::CutOff = runtime.block_on(serve(options, engine, metrics))? {
+        leave_at_once();
+    }
+    Ok(())
+}
+
+/// How serving ended.
+enum Ended {
+    /// Nothing runs any more.
+    Drained,
+    /// Requests or loads still run, and nobody waits for them.
+    CutOff,
+}
+
+/// Ends the process while instances may still be at work: a regular exit would tear libtorch's state down under them.
+fn leave_at_once() -> ! {
+    // SAFETY: `_exit` has no preconditions; it ends the process without running anything more of it.
+    unsafe { libc::_exit(0) }
 }
 
 /// The only place that names concrete backends.
 fn backends(options: &ServeOptions) -> Result<Vec<Arc<dyn Backend>>> {
-    let torch = TorchBackend::new(TorchOptions { gpu_fallback_cpu: options.gpu_fallback == GpuFallback::Cpu })?;
+    let torch =
+        TorchBackend::new(TorchOptions { gpu_fallback_cpu: options.gpu_fallback == GpuFallback::Cpu })?;
     tracing::info!(backend = "pytorch", "{}", torch.description());
     let mut wasm = WasmOptions::default();
     if options.plugin_threads > 0 {
@@ -68,7 +83,7 @@ fn backends(options: &ServeOptions) -> Result<Vec<Arc<dyn Backend>>> {
     Ok(vec![Arc::new(torch), Arc::new(wasm), Arc::new(IdentityBackend)])
 }
 
-async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandle) -> Result<()> {
+async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandle) -> Result<Ended> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let endpoints = Endpoints::bind(&options.endpoints).await?;
@@ -108,19 +123,24 @@ async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandl
     let drain = async {
         engine.drain().await;
         while servers.join_next().await.is_some() {}
+        engine.shutdown().await;
     };
-    tokio::select! {
+    let ended = tokio::select! {
         drained = tokio::time::timeout(Duration::from_secs(options.exit_timeout_secs), drain) => {
-            if drained.is_err() {
-                tracing::warn!("requests were still running after the exit timeout and are cut off");
+            if drained.is_ok() {
+                Ended::Drained
+            } else {
+                tracing::warn!("requests or loads were still running after the exit timeout and are cut off");
+                Ended::CutOff
             }
         }
-        _ = interrupt.recv() => tracing::warn!("second signal: running requests are cut off"),
-        _ = terminate.recv() => tracing::warn!("second signal: running requests are cut off"),
-    }
-    engine.shutdown().await;
+        _ = async { tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} } } => {
+            tracing::warn!("second signal: what is running is cut off");
+            Ended::CutOff
+        }
+    };
     tracing::info!("stopped");
-    Ok(())
+    Ok(ended)
 }
 
 fn start(
