@@ -60,7 +60,9 @@ fn each_costs_its_own_request_alone() {
     for (name, ..) in MISBEHAVING {
         let failures: f64 = metrics
             .lines()
-            .filter(|line| line.starts_with("nv_inference_request_failure{") && line.contains(&format!("\"{name}\"")))
+            .filter(|line| {
+                line.starts_with("nv_inference_request_failure{") && line.contains(&format!("\"{name}\""))
+            })
             .map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
             .sum();
         assert_eq!(failures, 1.0, "{name}: one failure is counted\n{metrics}");
@@ -71,7 +73,14 @@ fn each_costs_its_own_request_alone() {
 fn what_cannot_be_loaded_says_why_and_the_others_serve() {
     let text = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(text.path(), "this is no component").unwrap();
-    let refused = ["unknown_import", "other_version", "no_export", "describe_fails", "configure_fails", "spin_in_configure"];
+    let refused = [
+        "unknown_import",
+        "other_version",
+        "no_export",
+        "describe_fails",
+        "configure_fails",
+        "spin_in_configure",
+    ];
     let repository = repository(&refused)
         .model("text", CONFIG)
         .file("text", "plugin.wasm", text.path())

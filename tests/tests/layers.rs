@@ -25,7 +25,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "domain", "config", "telemetry", "backend", "repository", "torch", "wasm", "scheduler", "engine",
+            "domain",
+            "config",
+            "telemetry",
+            "backend",
+            "repository",
+            "torch",
+            "wasm",
+            "scheduler",
+            "engine",
             "api",
         ],
     ),

@@ -56,8 +56,13 @@ fn one_broken_model_does_not_stop_the_others() {
 fn exit_on_error_is_an_error_exit() {
     let repository = Repository::default().model("python_step", "backend: \"python\"");
     let model_repository = format!("--model-repository={}", repository.path().display());
-    let (output, text) =
-        run(&[&model_repository, "--exit-on-error=true", "--http-port=0", "--grpc-port=0", "--metrics-port=0"]);
+    let (output, text) = run(&[
+        &model_repository,
+        "--exit-on-error=true",
+        "--http-port=0",
+        "--grpc-port=0",
+        "--metrics-port=0",
+    ]);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("--exit-on-error"), "{text}");
 }
@@ -96,7 +101,9 @@ fn help_reads_well_and_bare_shows_it() {
 }
 
 fn delayed(milliseconds: u32) -> Repository {
-    let delay = format!("parameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"{milliseconds}\" }} }} ]");
+    let delay = format!(
+        "parameters [ {{ key: \"execute_delay_ms\" value: {{ string_value: \"{milliseconds}\" }} }} ]"
+    );
     Repository::default().model("slow", &format!("{IDENTITY}\n{delay}"))
 }
 

@@ -17,12 +17,9 @@ pub fn element_count(shape: &[i64]) -> Result<usize> {
     if shape.contains(&0) {
         return Ok(0);
     }
-    shape
-        .iter()
-        .try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?))
-        .ok_or_else(|| {
-            Error::invalid_argument(format!("shape {} has more elements than can exist", ShapeDisplay(shape)))
-        })
+    shape.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?)).ok_or_else(
+        || Error::invalid_argument(format!("shape {} has more elements than can exist", ShapeDisplay(shape))),
+    )
 }
 
 /// Writes a shape as the protocol does: `[1,3,-1]`.

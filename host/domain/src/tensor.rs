@@ -173,8 +173,7 @@ mod tests {
     #[test]
     fn validates_fixed_sizes() {
         assert!(tensor(DataType::Fp32, &[2, 1], Bytes::from_static(&[0; 8])).validate().is_ok());
-        let error =
-            tensor(DataType::Fp32, &[2, 1], Bytes::from_static(&[0; 7])).validate().unwrap_err();
+        let error = tensor(DataType::Fp32, &[2, 1], Bytes::from_static(&[0; 7])).validate().unwrap_err();
         assert!(error.message().contains("takes 8 bytes, got 7"), "{error}");
         assert!(tensor(DataType::Fp32, &[0, 5], Bytes::new()).validate().is_ok());
     }

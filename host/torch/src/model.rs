@@ -64,8 +64,9 @@ impl TorchModel {
         if !unknown.is_empty() {
             warn(&format!("parameters without effect: {}", unknown.join(", ")));
         }
-        let Placements { places, warnings } =
-            place(&source.config.instance_groups, library::gpu_count(), gpu_fallback_cpu)?;
+        let placements = place(&source.config.instance_groups, library::gpu_count(), gpu_fallback_cpu)?;
+        let groups = placements.groups();
+        let Placements { places, warnings } = placements;
         warnings.iter().for_each(|problem| warn(problem));
         if let Some(threads) = settings.inter_op_threads
             && let Err(problem) = library::set_interop_threads(threads)
@@ -85,7 +86,7 @@ impl TorchModel {
             .next()
             .map(Module::schema)
             .ok_or_else(|| Error::internal("no instance is to be made"))?;
-        let config = Arc::new(complete(&source.config, &schema)?);
+        let config = Arc::new(complete(&source.config, &schema)?.with_instance_groups(groups)?);
         let binding = Binding::new(&config, &schema)?;
         let on_cpu = places.iter().filter(|place| place.gpu.is_none()).count();
         let threads = settings.intra_op_threads.unwrap_or_else(|| (library::cores() / on_cpu.max(1)).max(1));

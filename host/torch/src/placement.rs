@@ -11,6 +11,24 @@ pub(crate) struct Placements {
     pub warnings: Vec<String>,
 }
 
+impl Placements {
+    /// The places as instance groups, one a device, for the configuration calls.
+    pub(crate) fn groups(&self) -> Vec<InstanceGroup> {
+        let mut groups: Vec<InstanceGroup> = Vec::new();
+        for place in &self.places {
+            let gpus: Vec<u32> = place.gpu.into_iter().collect();
+            match groups.iter_mut().find(|group| group.gpus == gpus) {
+                Some(group) => group.count = group.count.map(|count| count + 1),
+                None => {
+                    let kind = if place.gpu.is_some() { InstanceKind::Gpu } else { InstanceKind::Cpu };
+                    groups.push(InstanceGroup { kind, count: Some(1), gpus });
+                }
+            }
+        }
+        groups
+    }
+}
+
 /// Reads the instance groups as Triton does: without any, one instance on each GPU, or one on the CPU where there is
 /// none; a GPU group has its count on each of its GPUs.
 ///
@@ -98,6 +116,14 @@ mod tests {
             group(InstanceKind::Auto, None, &[]),
         ];
         let placements = place(&groups, 2, false).unwrap();
+        assert_eq!(
+            placements.groups(),
+            [
+                group(InstanceKind::Gpu, Some(3), &[1]),
+                group(InstanceKind::Cpu, Some(2), &[]),
+                group(InstanceKind::Gpu, Some(1), &[0]),
+            ]
+        );
         assert_eq!(names(&placements), ["gpu-1-0", "gpu-1-1", "cpu-0", "cpu-1", "gpu-0-0", "gpu-1-2"]);
         assert_eq!(placements.places[0].gpu, Some(1));
     }

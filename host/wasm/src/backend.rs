@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use nacre_backend::{Backend, Executor, LoadedModel, ModelSource};
-use nacre_config::{InstanceKind, ModelConfig};
+use nacre_backend::{Backend, ElementModel, Executor, LoadedModel, ModelSource};
+use nacre_config::{InstanceGroup, InstanceKind, ModelConfig};
 use nacre_domain::{Error, Result};
 use tokio::sync::Semaphore;
 use wasmtime::component::{HasSelf, Linker};
@@ -129,8 +129,10 @@ impl Backend for WasmBackend {
     fn load(&self, source: &ModelSource) -> Result<LoadedModel> {
         warn_of_no_effect(source);
         let plugin = self.load_plugin(source)?;
+        let count = u32::try_from(plugin.concurrency()).ok();
+        let group = InstanceGroup { kind: InstanceKind::Cpu, count, gpus: Vec::new() };
         Ok(LoadedModel {
-            config: Arc::clone(&plugin.config),
+            config: Arc::new(plugin.config.with_instance_groups(vec![group])?),
             executor: Executor::PerElement(Arc::new(plugin)),
         })
     }
