@@ -43,8 +43,12 @@ fn engine(runtime: &Runtime) -> Arc<Engine> {
         );
         write(format!("chain{steps}"), text);
     }
-    let options =
-        EngineOptions { repositories: vec![root.path().to_owned()], plugin_threads: 1, load_threads: 1 };
+    let options = EngineOptions {
+        repositories: vec![root.path().to_owned()],
+        plugin_threads: 1,
+        load_threads: 1,
+        strict_readiness: false,
+    };
     let engine = Engine::new(options, vec![Arc::new(IdentityBackend)]).unwrap();
     runtime.block_on(engine.load_all());
     engine

@@ -4,27 +4,24 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
 };
 
 use arc_swap::ArcSwap;
 use nacre_backend::Backend;
-use nacre_domain::{Deadline, Error, InferenceRequest, InferenceResponse, ModelKey, Result, Value};
-use nacre_scheduler::PluginThreads;
+use nacre_domain::{Error, InferenceRequest, InferenceResponse, ModelKey, Result};
+use nacre_scheduler::{InFlight, PluginThreads};
 use nacre_telemetry::StatisticsReport;
 
 use crate::{
-    EngineOptions, IndexEntry, ModelView, in_flight::InFlight, lifecycle::Lifecycle, servable::Servable,
+    EngineOptions, IndexEntry, ModelState, ModelView, lifecycle::Lifecycle, servable::Servable,
     snapshot::Snapshot,
 };
-
-/// Request parameter with the time in microseconds that the client waits at most.
-const TIMEOUT: &str = "timeout";
 
 /// What is served and how: the one value that both protocols talk to.
 pub struct Engine {
     snapshot: Arc<ArcSwap<Snapshot>>,
     lifecycle: Lifecycle,
+    strict_readiness: bool,
     /// Requests under way.
     requests: InFlight,
     loaded: AtomicBool,
@@ -50,6 +47,7 @@ impl Engine {
         })?;
         let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
         Ok(Arc::new(Engine {
+            strict_readiness: options.strict_readiness,
             lifecycle: Lifecycle::new(options, backends, threads, snapshot.clone()),
             snapshot,
             requests: InFlight::default(),
@@ -71,21 +69,16 @@ impl Engine {
     /// Answers one request: validates it, runs it and records it in the statistics of its model, all within the
     /// snapshot of the moment at which it came. Dropping the future cancels it.
     ///
-    /// The request parameter `timeout` (microseconds; 0 is none) brings the deadline forward.
-    ///
     /// # Errors
     /// Not found, unavailable, invalid argument or deadline exceeded as the request deserves it, or what the model
     /// failed with.
-    pub async fn infer(&self, mut request: InferenceRequest) -> Result<InferenceResponse> {
+    pub async fn infer(&self, request: InferenceRequest) -> Result<InferenceResponse> {
         // Counted before the look at the flag, so that `drain` after `begin_shutdown` misses no one.
         let _running = self.requests.enter();
         if self.shutting_down.load(Ordering::SeqCst) {
             return Err(Error::unavailable("the server is shutting down"));
         }
         let servable = self.find(&request.model, request.version)?;
-        if let Some(timeout) = request.parameters.get(TIMEOUT) {
-            request.deadline = request.deadline.earliest(timeout_deadline(timeout)?);
-        }
         servable.infer(request).await.map(|(response, _)| response)
     }
 
@@ -94,9 +87,12 @@ impl Engine {
         true
     }
 
-    /// Whether requests are welcome: after [`Engine::load_all`], before [`Engine::begin_shutdown`].
+    /// Whether requests are welcome: after [`Engine::load_all`], before [`Engine::begin_shutdown`], and, where readiness
+    /// is strict, while every version is ready.
     pub fn is_ready(&self) -> bool {
-        self.loaded.load(Ordering::SeqCst) && !self.shutting_down.load(Ordering::SeqCst)
+        let loaded = self.loaded.load(Ordering::SeqCst) && !self.shutting_down.load(Ordering::SeqCst);
+        loaded
+            && (!self.strict_readiness || self.index().iter().all(|entry| entry.state == ModelState::Ready))
     }
 
     /// Not ready from now on; new requests are unavailable, those that run go on.
@@ -106,7 +102,7 @@ impl Engine {
 
     /// Waits until no request is running.
     pub async fn drain(&self) {
-        self.requests.wait_idle().await;
+        self.requests.idle().await;
     }
 
     /// Stops every model, after [`Engine::drain`]; returns when their instances are gone.
@@ -164,17 +160,5 @@ impl Engine {
 
     fn find(&self, name: &str, version: Option<u64>) -> Result<Arc<Servable>> {
         self.snapshot.load().find(name, version).cloned()
-    }
-}
-
-fn timeout_deadline(value: &Value) -> Result<Deadline> {
-    match value {
-        Value::Int(0) => Ok(Deadline::NONE),
-        Value::Int(micros) if *micros > 0 => {
-            Ok(Deadline::after(Duration::from_micros(micros.unsigned_abs())))
-        }
-        other => Err(Error::invalid_argument(format!(
-            "parameter '{TIMEOUT}' is a whole number of microseconds, 0 for none, got {other:?}"
-        ))),
     }
 }

@@ -5,7 +5,6 @@
 
 mod engine;
 mod ensemble;
-mod in_flight;
 mod labels;
 mod lifecycle;
 mod options;

@@ -9,4 +9,6 @@ pub struct EngineOptions {
     pub plugin_threads: usize,
     /// Most models that load at the same time; 0 means one for each core.
     pub load_threads: usize,
+    /// Ready only while every version of every model is; else from the moment when each has loaded or failed.
+    pub strict_readiness: bool,
 }

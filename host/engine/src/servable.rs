@@ -11,13 +11,12 @@ use nacre_domain::{
     Error, ErrorCode, InferenceRequest, InferenceResponse, ModelKey, Parameters, RequestedOutput, Result,
     Tensor,
 };
-use nacre_scheduler::{Completion, ModelQueue};
+use nacre_scheduler::{Completion, InFlight, InFlightGuard, ModelQueue};
 use nacre_telemetry::{FailureReason, ModelStatistics, RequestTiming};
 use tokio::runtime::Handle;
 
 use crate::{
     ensemble::EnsemblePlan,
-    in_flight::{InFlight, InFlightGuard},
     reshape::{reshape_inputs, reshape_outputs},
     validate::validate,
 };

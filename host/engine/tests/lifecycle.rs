@@ -200,10 +200,31 @@ async fn the_index_lists_everything_in_order() {
     );
 }
 
+#[tokio::test]
+async fn strict_readiness_takes_every_model() {
+    let repository = Repository::new();
+    repository.model("broken", "backend: \"python\"");
+    for strict_readiness in [false, true] {
+        let options = EngineOptions {
+            repositories: vec![repository.path().to_owned()],
+            plugin_threads: 1,
+            load_threads: 1,
+            strict_readiness,
+        };
+        let engine = Engine::new(options, Vec::new()).unwrap();
+        engine.load_all().await;
+        assert_eq!(engine.is_ready(), !strict_readiness);
+    }
+}
+
 #[test]
 fn a_missing_repository_stops_the_start() {
-    let options =
-        EngineOptions { repositories: vec!["/nowhere/at/all".into()], plugin_threads: 1, load_threads: 1 };
+    let options = EngineOptions {
+        repositories: vec!["/nowhere/at/all".into()],
+        plugin_threads: 1,
+        load_threads: 1,
+        strict_readiness: false,
+    };
     let error = Engine::new(options, Vec::new()).err().unwrap();
     assert_eq!(error.message(), "model repository /nowhere/at/all does not exist");
 }

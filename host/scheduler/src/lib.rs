@@ -8,5 +8,6 @@ mod model_queue;
 mod panic;
 mod plugin_threads;
 
+pub use in_flight::{InFlight, InFlightGuard};
 pub use model_queue::{Completion, DEFAULT_MAX_QUEUE_SIZE, ModelQueue};
 pub use plugin_threads::PluginThreads;

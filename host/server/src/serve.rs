@@ -41,6 +41,7 @@ pub fn run(options: ServeOptions) -> Result<()> {
             repositories: options.model_repository.clone(),
             plugin_threads: options.plugin_threads,
             load_threads: options.model_load_thread_count,
+            strict_readiness: options.strict_readiness,
         },
         backends(&options)?,
     )?;

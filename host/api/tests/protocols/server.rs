@@ -67,6 +67,7 @@ impl Server {
             repositories: vec![repository.path().to_owned()],
             plugin_threads: 1,
             load_threads: 1,
+            strict_readiness: false,
         };
         let engine = Engine::new(engine_options, vec![Arc::new(IdentityBackend)]).unwrap();
         engine.load_all().await;

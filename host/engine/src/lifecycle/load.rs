@@ -2,12 +2,11 @@ use std::{path::Path, sync::Arc};
 
 use nacre_backend::{Backend, ModelSource};
 use nacre_domain::{Error, Result};
-use nacre_scheduler::{ModelQueue, PluginThreads};
+use nacre_scheduler::{InFlight, ModelQueue, PluginThreads};
 use nacre_telemetry::ModelStatistics;
 use tokio::runtime::Handle;
 
 use crate::{
-    in_flight::InFlight,
     labels::read_labels,
     servable::{Runner, RunningQueue, Servable},
 };

@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt};
 use nacre_backend::Backend;
 use nacre_config::ModelConfig;
 use nacre_domain::{ModelKey, Result};
-use nacre_scheduler::PluginThreads;
+use nacre_scheduler::{InFlight, PluginThreads};
 use nacre_telemetry::ModelStatistics;
 use tokio::{runtime::Handle, sync::Mutex, task};
 
@@ -21,7 +21,6 @@ use self::{
 use crate::{
     EngineOptions,
     ensemble::{self, Checked},
-    in_flight::InFlight,
     servable::{Runner, Servable},
     snapshot::{ModelEntry, Snapshot, VersionEntry},
 };
@@ -115,7 +114,7 @@ impl Lifecycle {
     pub(crate) async fn unload_all(&self) {
         let _writer = self.writer.lock().await;
         self.snapshot.store(Arc::new(Snapshot::default()));
-        self.queues.wait_idle().await;
+        self.queues.idle().await;
     }
 
     /// Loads versions, several at once.

@@ -92,8 +92,12 @@ impl Repository {
             backend(&["pytorch", "pytorch_libtorch"], Some("model.pt")),
             backend(&["wasm"], Some("plugin.wasm")),
         ];
-        let options =
-            EngineOptions { repositories: vec![self.path().to_owned()], plugin_threads: 1, load_threads: 2 };
+        let options = EngineOptions {
+            repositories: vec![self.path().to_owned()],
+            plugin_threads: 1,
+            load_threads: 2,
+            strict_readiness: false,
+        };
         let engine = Engine::new(options, backends).unwrap();
         engine.load_all().await;
         Served { engine, switches }
