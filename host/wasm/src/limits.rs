@@ -84,7 +84,7 @@ impl Limits {
 }
 
 /// Why the store refused to grow; travels through wasmtime's error to the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitReached {
     Memory { wanted: usize },
     Table,
@@ -98,6 +98,8 @@ impl fmt::Display for LimitReached {
         }
     }
 }
+
+impl std::error::Error for LimitReached {}
 
 /// Counts what one store grows to, over all its memories and tables.
 ///
