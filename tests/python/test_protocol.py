@@ -65,9 +65,7 @@ def test_server_metadata(module_and_client):
     metadata = as_dict(client.get_server_metadata())
     assert metadata["name"] == "nacre"
     assert metadata["version"]
-    assert {"binary_tensor_data", "statistics"} <= set(metadata["extensions"]) or isinstance(
-        client, tritonclient.grpc.InferenceServerClient
-    )
+    assert {"binary_tensor_data", "statistics"} <= set(metadata["extensions"])
 
 
 def test_model_metadata(module_and_client):

@@ -30,7 +30,7 @@ pub fn binary() -> PathBuf {
 /// A component of tests/guests.
 pub fn guest(name: &str) -> PathBuf {
     let file = root().join(format!("tests/guests/out/{name}.wasm"));
-    assert!(file.is_file(), "{} is missing: build it with `make test-guests`", file.display());
+    assert!(file.is_file(), "{} is missing: build it with tests/guests/build.sh", file.display());
     file
 }
 
