@@ -1,5 +1,6 @@
 //! Files in the model's folder (labels, vocabulary), read-only. They are all of the disk that a plugin can see, and
-//! are best read in [`Plugin::configure`](crate::Plugin::configure), once.
+//! are best read in [`Plugin::configure`](crate::Plugin::configure), where a missing one keeps the model from being
+//! served.
 
 use crate::{Error, bindings::nacre::plugin::files};
 

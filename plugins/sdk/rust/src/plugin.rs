@@ -6,8 +6,9 @@ use crate::{Description, Error, Request, Response, Settings};
 
 /// One step. The value is what `configure` made of the settings: tables, parsed parameters.
 ///
-/// The server calls `describe` and `configure` when it loads the model. A clone of the configured instance then
-/// answers one request and is thrown away, so `process` may change `self` without another request seeing it.
+/// The server calls `describe` and `configure` once when it loads the model, to find errors early. Then each element of
+/// a request has an instance of its own: the server calls `configure`, then `process`, and throws the instance away. So
+/// `process` may change `self` without another request seeing it, and what `configure` takes, every element pays.
 pub trait Plugin: Sized + 'static {
     /// What the step takes and gives. Compared with config.pbtxt's `input` and `output`, or used in their place.
     fn describe(settings: &Settings) -> Result<Description, Error>;
