@@ -1,5 +1,4 @@
 use std::{
-    collections::BTreeMap,
     fmt,
     sync::Arc,
     time::{Duration, Instant},
@@ -17,6 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     ensemble::EnsemblePlan,
+    labels::Labels,
     reshape::{reshape_inputs, reshape_outputs},
     validate::validate,
 };
@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct Servable {
     pub(crate) key: ModelKey,
     pub(crate) config: Arc<ModelConfig>,
-    pub(crate) labels: BTreeMap<String, Arc<[String]>>,
+    pub(crate) labels: Labels,
     pub(crate) statistics: Arc<ModelStatistics>,
     pub(crate) runner: Runner,
 }

@@ -178,6 +178,22 @@ async fn labels_come_with_the_view_and_their_absence_is_no_obstacle() {
 }
 
 #[tokio::test]
+async fn an_ensemble_has_the_labels_of_its_steps_unless_it_names_its_own() {
+    let repository = Repository::new();
+    let step = ["m | x=in | y=out"];
+    repository
+        .step("m", 0, &["x FP32 [2]"], &["y FP32 [2] label_filename:\"labels.txt\""])
+        .file("m/labels.txt", "cat\ndog\n")
+        .ensemble("silent", 0, &["in FP32 [2]"], &["out FP32 [2]"], &step)
+        .ensemble("own", 0, &["in FP32 [2]"], &["out FP32 [2] label_filename:\"names.txt\""], &step)
+        .file("own/names.txt", "Katze\nHund\n");
+    let served = repository.serve().await;
+    for (name, labels) in [("silent", ["cat", "dog"]), ("own", ["Katze", "Hund"])] {
+        assert_eq!(*served.model(name, None).unwrap().labels["out"], labels.map(str::to_owned), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn the_index_lists_everything_in_order() {
     let repository = Repository::new();
     repository

@@ -9,5 +9,5 @@ mod panic;
 mod plugin_threads;
 
 pub use in_flight::{InFlight, InFlightGuard};
-pub use model_queue::{Completion, DEFAULT_MAX_QUEUE_SIZE, ModelQueue};
+pub use model_queue::{Completion, ModelQueue};
 pub use plugin_threads::PluginThreads;

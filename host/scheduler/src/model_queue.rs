@@ -9,7 +9,7 @@ use crate::{PluginThreads, batched::BatchedQueue, element::ElementQueue, in_flig
 
 /// Requests of one version that may wait where its configuration names no `max_queue_size`. (Triton's default is no
 /// bound; a queue that nobody bounds answers overload with memory running out.)
-pub const DEFAULT_MAX_QUEUE_SIZE: usize = 1024;
+const DEFAULT_MAX_QUEUE_SIZE: usize = 1024;
 
 /// What a model answered.
 #[derive(Clone, Debug)]

@@ -23,6 +23,17 @@ pub(crate) struct EnsemblePlan {
     pub(crate) consumers: Vec<Vec<usize>>,
 }
 
+impl EnsemblePlan {
+    /// Labels of outputs, from the models of the steps that make them: an ensemble need not name their files again.
+    pub(crate) fn labels_of_steps(&self) -> impl Iterator<Item = (String, Arc<[String]>)> {
+        self.outputs.iter().filter_map(|(output, tensor)| {
+            let step = self.steps.get(self.producers.get(*tensor).copied()??)?;
+            let (name, _) = step.outputs.iter().find(|(_, made)| made == tensor)?;
+            Some((output.clone(), step.servable.labels.get(name)?.clone()))
+        })
+    }
+}
+
 /// A step of an ensemble.
 pub(crate) struct Step {
     /// `step 1 'resnet50'`: its place in the configuration, from 0, and its model.

@@ -21,6 +21,7 @@ use self::{
 use crate::{
     EngineOptions,
     ensemble::{self, Checked},
+    labels::Labels,
     servable::{Runner, Servable},
     snapshot::{ModelEntry, Snapshot, VersionEntry},
 };
@@ -77,7 +78,7 @@ impl Lifecycle {
                 .await
                 .unwrap_or_else(|panic| Err(format!("reading its configuration panicked: {panic}")));
             match prepared {
-                Ok(Prepared { config, versions, missing, backend }) => {
+                Ok(Prepared { config, versions, missing, backend, labels }) => {
                     let entries: BTreeMap<_, _> = missing
                         .into_iter()
                         .map(|(version, reason)| (version, unavailable(&name, version, reason)))
@@ -93,7 +94,7 @@ impl Lifecycle {
                         }
                         None => {
                             let versions = versions.into_iter().map(|source| source.key.version).collect();
-                            ensembles.insert(name, Ensemble { config, versions });
+                            ensembles.insert(name, Ensemble { config, versions, labels });
                         }
                     }
                 }
@@ -149,6 +150,7 @@ impl Lifecycle {
 struct Ensemble {
     config: Arc<ModelConfig>,
     versions: Vec<u64>,
+    labels: Labels,
 }
 
 /// Adds the ensembles, each after those that it uses.
@@ -161,7 +163,7 @@ fn load_ensembles(models: BTreeMap<String, ModelEntry>, ensembles: BTreeMap<Stri
     let order = order.into_iter().map(|name| (name, None));
     // The cyclic ones first: whoever uses one of them is told why it is unavailable.
     for (name, cycle) in cyclic.into_iter().map(|(name, reason)| (name, Some(reason))).chain(order) {
-        let Some(Ensemble { config, versions }) = ensembles.get(&name) else { continue };
+        let Some(Ensemble { config, versions, labels }) = ensembles.get(&name) else { continue };
         for &version in versions {
             let key = ModelKey { name: name.clone(), version };
             let start = Instant::now();
@@ -175,7 +177,7 @@ fn load_ensembles(models: BTreeMap<String, ModelEntry>, ensembles: BTreeMap<Stri
                         statistics: ModelStatistics::new(&key),
                         key: key.clone(),
                         config: config.clone(),
-                        labels: BTreeMap::new(),
+                        labels: plan.labels_of_steps().chain(labels.clone()).collect(),
                         runner: Runner::Ensemble(plan),
                     };
                     ready(servable, start)

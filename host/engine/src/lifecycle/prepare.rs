@@ -5,6 +5,8 @@ use nacre_config::ModelConfig;
 use nacre_domain::ModelKey;
 use nacre_repository::{ChosenVersions, ModelEntry, choose_versions};
 
+use crate::labels::{Labels, read_labels};
+
 /// Backend name of ensembles, which no backend runs.
 const ENSEMBLE: &str = "ensemble";
 
@@ -17,6 +19,8 @@ pub(crate) struct Prepared {
     pub(crate) missing: BTreeMap<u64, String>,
     /// Who loads them; `None` for an ensemble.
     pub(crate) backend: Option<Arc<dyn Backend>>,
+    /// An ensemble's own labels; those of other models are read when they load.
+    pub(crate) labels: Labels,
 }
 
 /// Reads and validates a model's configuration, finds its backend and applies its version policy. Blocking.
@@ -73,7 +77,8 @@ pub(crate) fn prepare(entry: &ModelEntry, backends: &[Arc<dyn Backend>]) -> Resu
     if versions.is_empty() && missing.is_empty() {
         return Err("its version_policy serves none of its versions".to_owned());
     }
-    Ok(Prepared { config, versions, missing, backend })
+    let labels = if backend.is_none() { read_labels(&config, &entry.directory) } else { Labels::new() };
+    Ok(Prepared { config, versions, missing, backend, labels })
 }
 
 fn read_config(entry: &ModelEntry, backends: &[Arc<dyn Backend>]) -> Result<ModelConfig, String> {
@@ -81,8 +86,12 @@ fn read_config(entry: &ModelEntry, backends: &[Arc<dyn Backend>]) -> Result<Mode
         let backend = guess_backend(entry, backends)?;
         return Ok(nacre_config::without_file(&entry.name, backend));
     };
-    let text =
-        fs::read_to_string(file).map_err(|error| format!("{} cannot be read ({error})", file.display()))?;
+    let cannot_read = |error| format!("{} cannot be read ({error})", file.display());
+    // Reading a pipe or a device may never end.
+    if !fs::metadata(file).map_err(cannot_read)?.is_file() {
+        return Err(format!("{} is not a regular file", file.display()));
+    }
+    let text = fs::read_to_string(file).map_err(cannot_read)?;
     let guessed = guess_backend(entry, backends).ok();
     let parsed = nacre_config::parse_with_backend(&entry.name, file, &text, guessed)
         .map_err(|diagnostics| diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
