@@ -68,7 +68,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Server")]
     pub exit_timeout_secs: u64,
 
-    /// 0: what an operator wants to know; 1: more about models and requests; 2: everything.
+    /// 0: what an operator wants to know; 1: more about models and requests; 2: everything; 3: the libraries' too.
     #[arg(long, value_name = "LEVEL", default_value_t = 0, help_heading = "Server")]
     pub log_verbose: u8,
 
