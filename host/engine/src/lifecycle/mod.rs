@@ -32,7 +32,7 @@ pub(crate) struct Lifecycle {
     backends: Arc<Vec<Arc<dyn Backend>>>,
     threads: Arc<PluginThreads>,
     snapshot: Arc<ArcSwap<Snapshot>>,
-    /// Queues that have been started and not yet stopped.
+    /// Loads under way, wanted or not, and queues that have been started and not yet stopped.
     queues: InFlight,
     writer: Mutex<()>,
 }
@@ -111,7 +111,7 @@ impl Lifecycle {
         Ok(())
     }
 
-    /// Publishes an empty snapshot and waits until every instance has stopped.
+    /// Publishes an empty snapshot and waits until every load has ended and every instance has stopped.
     pub(crate) async fn unload_all(&self) {
         let _writer = self.writer.lock().await;
         self.snapshot.store(Arc::new(Snapshot::default()));
@@ -130,7 +130,13 @@ impl Lifecycle {
             );
             let start = Instant::now();
             let (threads, queues, runtime) = (self.threads.clone(), self.queues.clone(), Handle::current());
-            let loaded = off_reactor(move || load(job, &threads, &queues, runtime)).await;
+            // A load cannot be interrupted: whoever gives it up and unloads waits for its end all the same.
+            let loading = queues.enter();
+            let loaded = off_reactor(move || {
+                let _loading = loading;
+                load(job, &threads, &queues, runtime)
+            })
+            .await;
             let loaded = match loaded {
                 Ok(loaded) => loaded.map_err(|error| error.to_string()),
                 Err(panic) => Err(format!("loading it panicked: {panic}")),
