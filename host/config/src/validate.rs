@@ -85,6 +85,9 @@ pub(crate) fn file_name(path: &str, name: &str, depth: usize, faults: &mut Fault
     Some(name.to_owned())
 }
 
+/// Instances are threads, and a process that runs out of those ends.
+const MAX_INSTANCES: i32 = 1024;
+
 pub(crate) fn instance_groups(message: &proto::ModelConfig, faults: &mut Faults) -> Vec<InstanceGroup> {
     let mut groups = Vec::new();
     for (index, group) in message.instance_group.iter().enumerate() {
@@ -99,6 +102,11 @@ pub(crate) fn instance_groups(message: &proto::ModelConfig, faults: &mut Faults)
             faults.add(
                 format!("{path}.count"),
                 format!("expected 1 or more, or 0 for the backend's default, got {}", group.count),
+            );
+        } else if group.count > MAX_INSTANCES {
+            faults.add(
+                format!("{path}.count"),
+                format!("expected {MAX_INSTANCES} at most, got {}", group.count),
             );
         }
         let mut gpus = Vec::new();

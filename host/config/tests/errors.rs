@@ -291,6 +291,10 @@ fn versions_instances_and_batching() {
             "3:18: instance_group[0].count: expected 1 or more, or 0 for the backend's default, got -1",
         ),
         (
+            "instance_group { count: 100000 }",
+            "3:18: instance_group[0].count: expected 1024 at most, got 100000",
+        ),
+        (
             "instance_group { kind: KIND_CPU gpus: [0] }",
             "3:33: instance_group[0].gpus: a group of KIND_CPU has no GPUs; leave them out or write kind: KIND_GPU",
         ),
