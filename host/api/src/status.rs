@@ -1,5 +1,7 @@
 //! The one error table: what each [`ErrorCode`] is in HTTP and in gRPC.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use nacre_domain::{Error, ErrorCode};
 use tonic::{Code, Status};
@@ -33,7 +35,17 @@ const fn client_closed_request() -> StatusCode {
 /// The error as a gRPC status, logged.
 pub fn grpc_status(error: &Error) -> Status {
     log(error);
-    Status::new(statuses(error.code()).1, error.message())
+    Status::new(statuses(error.code()).1, header_sized(error.message()))
+}
+
+/// The message, cut off where it is too long for gRPC: it travels percent-encoded (up to three bytes for one) in a
+/// trailer, and clients refuse an answer with more than 8 KiB of those, and with it the status.
+fn header_sized(message: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 2048;
+    match message.split_at(message.floor_char_boundary(LONGEST)) {
+        (whole, "") => whole.into(),
+        (start, _) => format!("{start}…").into(),
+    }
 }
 
 /// Writes a failed request to the log: the server's own failures as errors, with their cause; what the client did

@@ -228,6 +228,18 @@ async fn wrong_requests_get_their_code_and_a_sentence() {
     assert!(infer(server, pair("pair")).await.is_ok(), "the server goes on");
 }
 
+#[tokio::test]
+async fn a_long_message_is_cut_to_what_clients_take_in_a_trailer() {
+    let server = &Server::start().await;
+    let status = infer(server, pair(&"é".repeat(50_000))).await.unwrap_err();
+    assert_eq!(status.code(), Code::NotFound);
+    assert!(
+        status.message().starts_with("unknown model 'éé") && status.message().ends_with("é…"),
+        "{status}"
+    );
+    assert!(status.message().len() < 2100, "{} bytes", status.message().len());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_beyond_its_deadline_is_deadline_exceeded() {
     let server = &Server::start().await;
