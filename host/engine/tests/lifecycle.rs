@@ -5,7 +5,7 @@ mod common;
 
 use std::{
     io,
-    os::unix::fs::symlink,
+    os::unix::{fs::symlink, net::UnixListener},
     sync::{Arc, Mutex},
 };
 
@@ -25,6 +25,11 @@ async fn one_broken_model_costs_the_others_nothing() {
         .model("torch2", "platform: \"pytorch_libtorch\"")
         .file("torch2/1/other.pt", "");
     symlink("/nowhere/at/all", repository.path().join("dangling")).unwrap();
+    let tensors = "input { name: \"x\" data_type: TYPE_FP32 dims: 1 } output { name: \"y\" data_type: TYPE_FP32 dims: 1 }";
+    repository.model("socket", &format!("backend: \"pytorch\" {tensors}")).file("socket/1/other", "");
+    repository.file("socket2/1/other", "");
+    let _sockets = ["socket/1/model.pt", "socket2/config.pbtxt"]
+        .map(|file| UnixListener::bind(repository.path().join(file)).unwrap());
     let served = repository.serve().await;
     assert!(served.is_ready());
     assert!(served.infer(request("good", vec![fp32("x", &[1], &[1.0])])).await.is_ok());
@@ -35,6 +40,8 @@ async fn one_broken_model_costs_the_others_nothing() {
         ("torch", &["no version folder", "torch/1/model.pt"]),
         ("torch2", &["there is no ", "torch2/1/model.pt", "default_model_filename"]),
         ("dangling", &["the link", "/nowhere/at/all"]),
+        ("socket", &["socket/1/model.pt is not a regular file"]),
+        ("socket2", &["socket2/config.pbtxt is not a regular file"]),
     ] {
         let reason = served.reason(name);
         for part in parts {

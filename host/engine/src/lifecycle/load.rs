@@ -48,8 +48,11 @@ pub(crate) fn load(
 }
 
 fn check_file(file: &Path) -> Result<()> {
-    if file.exists() {
+    if file.is_file() {
         return Ok(());
+    }
+    if file.exists() {
+        return Err(Error::invalid_argument(format!("{} is not a regular file", file.display())));
     }
     Err(Error::invalid_argument(format!(
         "there is no {}; another name can be given as default_model_filename in config.pbtxt",
