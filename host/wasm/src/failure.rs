@@ -60,15 +60,25 @@ impl std::fmt::Display for PluginName {
     }
 }
 
-/// The plugin's own error.
+/// The plugin's own error; of a message that would fill the log, the start.
 pub(crate) fn guest_error(error: types::Error) -> Error {
+    let start = |mut message: String| {
+        if message.len() > LONGEST_MESSAGE {
+            message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+            message.push('…');
+        }
+        message
+    };
     match error {
-        types::Error::InvalidArgument(message) => Error::invalid_argument(message),
-        types::Error::NotFound(message) => Error::not_found(message),
-        types::Error::Unavailable(message) => Error::unavailable(message),
-        types::Error::Internal(message) => Error::internal(message),
+        types::Error::InvalidArgument(message) => Error::invalid_argument(start(message)),
+        types::Error::NotFound(message) => Error::not_found(start(message)),
+        types::Error::Unavailable(message) => Error::unavailable(start(message)),
+        types::Error::Internal(message) => Error::internal(start(message)),
     }
 }
+
+/// Bytes of a plugin's own error message that are handed on.
+const LONGEST_MESSAGE: usize = 4096;
 
 /// The error of a call that did not come back from the guest. Its backtrace goes to the log here.
 pub(crate) fn call_error(

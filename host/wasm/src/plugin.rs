@@ -130,7 +130,8 @@ impl Prepared {
             .await
             .map_err(|e| self.call_error(&e, &request.id, deadline))?;
 
-        Ok(Answer { response: answer.map_err(failure::guest_error)?, ready_after })
+        let response = answer.map_err(|e| failure::guest_error(e).context(&self.name))?;
+        Ok(Answer { response, ready_after })
     }
 
     /// Waits for room among the instances of the process.

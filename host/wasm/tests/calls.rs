@@ -64,7 +64,8 @@ fn the_plugins_own_errors_keep_their_kind() {
         ("unavailable", Unavailable),
         ("internal", Internal),
     ] {
-        assert_eq!(message(server.call(&errors, kind.as_bytes()), code), "as asked for");
+        let message = message(server.call(&errors, kind.as_bytes()), code);
+        assert_eq!(message, "plugin 'errors' version 1: as asked for");
     }
 }
 
