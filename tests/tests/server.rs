@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
 use std::{
+    fs::File,
+    io::{BufRead, BufReader},
     net::TcpListener,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use nacre_tests::{Repository, Server, binary};
@@ -98,6 +100,24 @@ fn help_reads_well_and_bare_shows_it() {
     let (output, bare) = run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(bare.contains("Usage"), "{bare}");
+}
+
+#[test]
+fn a_full_disk_under_the_standard_output_stops_nothing() {
+    let repository = Repository::default().model("good", IDENTITY);
+    let mut server = Command::new(binary())
+        .arg(format!("--model-repository={}", repository.path().display()))
+        .args(["--http-address=127.0.0.1", "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1"])
+        .args(["--http-port=0", "--grpc-port=0", "--metrics-port=0"])
+        .stdout(File::create("/dev/full").unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
+    assert!(log.any(|line| line.unwrap().contains("cannot write the table of models")));
+    assert!(Command::new("kill").arg(server.id().to_string()).status().unwrap().success());
+    log.for_each(drop);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 fn delayed(milliseconds: u32) -> Repository {

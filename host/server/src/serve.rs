@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    net::SocketAddr,
     sync::Arc,
     time::Duration,
 };
@@ -9,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use nacre_api::ApiOptions;
 use nacre_backend::{Backend, identity::IdentityBackend};
-use nacre_engine::{Engine, EngineOptions, ModelState};
+use nacre_engine::{Engine, EngineOptions, IndexEntry, ModelState};
 use nacre_telemetry::MetricsHandle;
 use nacre_torch::{TorchBackend, TorchOptions};
 use nacre_wasm::{WasmBackend, WasmOptions};
@@ -100,13 +101,10 @@ async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandl
     };
     if !stopped_early {
         let models = engine.index();
-        let mut out = io::stdout().lock();
-        report::write_models(&mut out, &models, report::colours())?;
-        for (name, address) in &addresses {
-            writeln!(out, "{name:<8} {address}")?;
+        if let Err(error) = write_report(&models, &addresses) {
+            // The models serve all the same.
+            tracing::warn!(%error, "cannot write the table of models to the standard output");
         }
-        out.flush()?;
-        drop(out);
         let failed = models.iter().filter(|model| model.state == ModelState::Unavailable).count();
         if options.exit_on_error && failed > 0 {
             engine.shutdown().await;
@@ -142,6 +140,15 @@ async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandl
     };
     tracing::info!("stopped");
     Ok(ended)
+}
+
+fn write_report(models: &[IndexEntry], addresses: &[(&str, SocketAddr)]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    report::write_models(&mut out, models, report::colours())?;
+    for (name, address) in addresses {
+        writeln!(out, "{name:<8} {address}")?;
+    }
+    out.flush()
 }
 
 fn start(
