@@ -3,8 +3,9 @@
 
 use std::{
     fs::File,
+    io::Write,
     io::{BufRead, BufReader},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     process::{Command, Output, Stdio},
 };
 
@@ -170,4 +171,18 @@ fn requests_beyond_the_exit_timeout_are_cut_off_and_the_exit_is_still_0() {
     for client in clients {
         assert!(client.join().unwrap(), "each client sees an error or the end of its connection");
     }
+}
+
+#[test]
+fn a_connection_that_says_nothing_holds_up_no_shutdown() {
+    let repository = Repository::default().model("good", IDENTITY);
+    let server = Server::start(repository.path(), &["--exit-timeout-secs=600"]);
+    // Half a request's header over HTTP, nothing at all over gRPC.
+    let mut half = TcpStream::connect(server.http()).unwrap();
+    half.write_all(b"GET /v2 HTTP/1.1\r\nHost: ").unwrap();
+    let _silent = TcpStream::connect(server.grpc()).unwrap();
+    server.terminate();
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains("cut off"), "nothing was running: {log}");
 }

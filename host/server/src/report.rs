@@ -11,7 +11,7 @@ const WIDTH_OF_A_FILE: u16 = 120;
 /// Writes the table of models.
 pub fn write_models(out: &mut impl Write, models: &[IndexEntry], colours: bool) -> io::Result<()> {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_preset(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(WIDTH_OF_A_FILE);
     table.set_header(["Model", "Version", "State", "Reason"]);
     for model in models {

@@ -29,6 +29,9 @@ use crate::{
 /// How often the histograms of the metrics are tidied; the exporter asks for seconds rather than minutes.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 
+/// How long clients may take to read their last answers, once every request has been answered.
+const CONNECTIONS_CLOSE: Duration = Duration::from_secs(3);
+
 /// Serves until a signal, then drains.
 pub fn run(options: ServeOptions) -> Result<()> {
     let format = match options.log_format {
@@ -121,7 +124,11 @@ async fn serve(options: ServeOptions, engine: Arc<Engine>, metrics: MetricsHandl
     stopping.cancel();
     let drain = async {
         engine.drain().await;
-        while servers.join_next().await.is_some() {}
+        // Every request is answered; what remains are answers on their way and connections that say nothing.
+        let closing = async { while servers.join_next().await.is_some() {} };
+        if tokio::time::timeout(CONNECTIONS_CLOSE, closing).await.is_err() {
+            tracing::info!("closing connections that their clients keep open");
+        }
         engine.shutdown().await;
     };
     let ended = tokio::select! {
