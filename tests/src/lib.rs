@@ -1,5 +1,5 @@
 //! A real server for end-to-end tests: the built binary, over a folder of the test's own, on free ports.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use std::{
     fs,
