@@ -186,3 +186,21 @@ fn a_connection_that_says_nothing_holds_up_no_shutdown() {
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("cut off"), "nothing was running: {log}");
 }
+
+#[test]
+fn an_optional_input_that_is_left_out_leaves_out_its_output() {
+    let config = r#"
+        backend: "identity"
+        input { name: "INPUT0" data_type: TYPE_FP32 dims: [ 1, 2 ] }
+        input { name: "INPUT1" data_type: TYPE_FP32 dims: [ 1, 2 ] optional: true }
+        output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 1, 2 ] }
+        output { name: "OUTPUT1" data_type: TYPE_FP32 dims: [ 1, 2 ] }
+    "#;
+    let repository = Repository::default().model("pair", config);
+    let server = Server::start(repository.path(), &[]);
+    let answer = server.post("/v2/models/pair/infer", &request(&[1.0, 2.0]));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let outputs = answer.body["outputs"].as_array().unwrap();
+    assert_eq!(outputs.len(), 1, "{answer:?}");
+    assert_eq!(outputs[0]["name"], "OUTPUT0");
+}

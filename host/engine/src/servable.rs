@@ -115,22 +115,20 @@ impl fmt::Debug for Servable {
     }
 }
 
-/// Those asked for, in that order; without such a wish all, in the order of the configuration.
+/// Those asked for, in that order; without such a wish all that there are, in the order of the configuration (an identity
+/// model gives none for an optional input that was left out).
 fn choose_outputs(
     config: &ModelConfig,
     outputs: Vec<Tensor>,
     wanted: &[RequestedOutput],
 ) -> Result<Vec<Tensor>> {
-    let find = |name: &str| {
-        outputs.iter().find(|tensor| tensor.name == name).cloned().ok_or_else(|| {
-            Error::internal(format!("model '{}' did not give its output '{name}'", config.name))
-        })
-    };
+    let find = |name: &str| outputs.iter().find(|tensor| tensor.name == name).cloned();
     if wanted.is_empty() {
-        config.outputs.iter().map(|output| find(&output.spec.name)).collect()
-    } else {
-        wanted.iter().map(|output| find(&output.name)).collect()
+        return Ok(config.outputs.iter().filter_map(|output| find(&output.spec.name)).collect());
     }
+    let missing =
+        |name: &str| Error::internal(format!("model '{}' did not give its output '{name}'", config.name));
+    wanted.iter().map(|output| find(&output.name).ok_or_else(|| missing(&output.name))).collect()
 }
 
 fn failure_reason(error: &Error) -> FailureReason {
