@@ -44,8 +44,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tch", &["torch"]),
     ("torch-sys", &["torch"]),
     ("wasmtime", &["wasm"]),
-    ("axum", &["api", "server"]),
-    ("tonic", &["api", "server"]),
+    ("axum", &["api"]),
+    ("tonic", &["api"]),
     ("tokio", &["scheduler", "engine", "api", "server", "wasm"]),
 ];
 

@@ -192,4 +192,18 @@ mod tests {
             BTreeMap::from([("NACRE_MEMROY_MB".to_owned(), "1".to_owned()), ("k".into(), "5".into())]);
         assert_eq!(Limits::unknown(&parameters).collect::<Vec<_>>(), ["NACRE_MEMROY_MB"]);
     }
+
+    #[test]
+    fn growth_is_counted_over_all_memories_and_tables_of_an_instance() {
+        let mut meter = Meter::new(&read(MEMORY_PARAMETER, "2").unwrap());
+        assert!(meter.memory_growing(0, MIB, None).unwrap());
+        assert!(meter.memory_growing(0, MIB, None).unwrap());
+        let error = meter.memory_growing(MIB, MIB + 1, None).unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&LimitReached::Memory { wanted: 2 * MIB + 1 }));
+
+        assert!(meter.table_growing(0, TABLE_ELEMENTS - 1, None).unwrap());
+        assert!(meter.table_growing(0, 1, None).unwrap());
+        let error = meter.table_growing(1, 2, None).unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&LimitReached::Table));
+    }
 }
