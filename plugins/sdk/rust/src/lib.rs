@@ -56,7 +56,9 @@ mod settings;
 mod tensor;
 
 pub use bindings::exports::nacre::plugin::step::{Description, Settings};
-pub use bindings::nacre::plugin::types::{DataType, Error, Request, Response, Tensor, TensorSpec, Value};
+pub use bindings::nacre::plugin::types::{
+    DataType, Error, ErrorCode, Request, Response, Tensor, TensorSpec, Value,
+};
 pub use plugin::Plugin;
 pub use tensor::{Element, Elements};
 

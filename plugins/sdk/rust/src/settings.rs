@@ -91,6 +91,8 @@ mod tests {
             model: "m".to_owned(),
             version: "1".to_owned(),
             max_batch_size: 0,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
             parameters: parameters.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
         }
     }
