@@ -6,5 +6,5 @@ mod model;
 
 pub use model::{
     Backend, BatchedModel, ElementModel, ElementRequest, Execution, Executor, Instance, LoadedModel,
-    ModelSource, Placement,
+    ModelCalls, ModelSource, Placement,
 };

@@ -2,7 +2,7 @@ use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use nacre_config::ModelConfig;
-use nacre_domain::{Deadline, ModelKey, Parameters, Result, Tensor};
+use nacre_domain::{Deadline, InferenceRequest, InferenceResponse, ModelKey, Parameters, Result, Tensor};
 
 /// Loads models of one kind. One value lives for the whole process and is shared by every load.
 pub trait Backend: Send + Sync {
@@ -42,6 +42,26 @@ pub struct LoadedModel {
     pub config: Arc<ModelConfig>,
     /// How it runs.
     pub executor: Executor,
+    /// Names of the models that it may call while it runs; they are loaded before it serves, and it is served only while
+    /// they are.
+    pub calls: Vec<String>,
+}
+
+/// Answers what a model asks of others while it runs: of those in [`LoadedModel::calls`], as they were when its own
+/// request began.
+pub trait ModelCalls: Send + Sync {
+    /// Validates and answers one request as if a client had sent it; dropping the future cancels it.
+    ///
+    /// # Errors
+    /// Not found for a model or version that is not there; else as a client would get it.
+    fn infer<'a>(
+        &'a self,
+        request: InferenceRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<InferenceResponse>> + Send + 'a>>;
+
+    /// How many calls can follow one inside another from here, at least 1: a model that only calls models which call no
+    /// other has 1. Models with fewer never wait for those with more, which keeps them from waiting for each other.
+    fn levels(&self) -> usize;
 }
 
 /// The two ways in which models run.
@@ -135,7 +155,7 @@ pub trait ElementModel: Send + Sync {
 }
 
 /// One element of a request, without the batch dimension.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ElementRequest {
     /// Id of the request, for the log.
     pub id: String,
@@ -147,4 +167,6 @@ pub struct ElementRequest {
     pub outputs: Vec<String>,
     /// When it is to be interrupted.
     pub deadline: Deadline,
+    /// Whom it may call; `None` if [`LoadedModel::calls`] is empty.
+    pub models: Option<Arc<dyn ModelCalls>>,
 }

@@ -3,6 +3,7 @@
 //! A request loads one snapshot and stays with the [servables](servable::Servable) it found there, ensemble steps
 //! included; the lifecycle replaces the snapshot as a whole and changes none.
 
+mod callees;
 mod engine;
 mod ensemble;
 mod labels;

@@ -5,6 +5,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use nacre_backend::ModelCalls;
 use nacre_config::ModelConfig;
 use nacre_domain::{
     Error, ErrorCode, InferenceRequest, InferenceResponse, ModelKey, Parameters, RequestedOutput, Result,
@@ -15,6 +16,7 @@ use nacre_telemetry::{FailureReason, ModelStatistics, RequestTiming};
 use tokio::runtime::Handle;
 
 use crate::{
+    callees::Callees,
     ensemble::EnsemblePlan,
     labels::Labels,
     reshape::{reshape_inputs, reshape_outputs},
@@ -33,8 +35,8 @@ pub(crate) struct Servable {
 
 /// How a servable answers.
 pub(crate) enum Runner {
-    /// By its instances.
-    Queue(RunningQueue),
+    /// By its instances, which may call other models meanwhile.
+    Queue(RunningQueue, Option<Arc<Callees>>),
     /// By the steps of its graph.
     Ensemble(EnsemblePlan),
 }
@@ -84,9 +86,22 @@ impl Servable {
     /// Why no request can succeed any more although it loaded: its instances are lost, or those of a step.
     pub(crate) fn failure(&self) -> Option<Error> {
         match &self.runner {
-            Runner::Queue(queue) => queue.queue.as_ref().and_then(ModelQueue::failure),
+            Runner::Queue(queue, callees) => {
+                let own = queue.queue.as_ref().and_then(ModelQueue::failure);
+                own.or_else(|| callees.as_ref()?.failure())
+            }
             Runner::Ensemble(plan) => {
                 plan.steps.iter().find_map(|step| Some(step.servable.failure()?.context(&step.label)))
+            }
+        }
+    }
+
+    /// How many calls can follow one inside another from here; 0 for a model that calls none.
+    pub(crate) fn levels(&self) -> usize {
+        match &self.runner {
+            Runner::Queue(_, callees) => callees.as_ref().map_or(0, |callees| callees.levels()),
+            Runner::Ensemble(plan) => {
+                plan.steps.iter().map(|step| step.servable.levels()).max().unwrap_or_default()
             }
         }
     }
@@ -99,8 +114,9 @@ impl Servable {
                 self.statistics.record_execution(rows, &answer.timing);
                 answer
             }
-            Runner::Queue(queue) => {
-                let Completion { outputs, parameters, timing } = queue.submit(request).await?;
+            Runner::Queue(queue, callees) => {
+                let callees = callees.clone().map(|callees| callees as Arc<dyn ModelCalls>);
+                let Completion { outputs, parameters, timing } = queue.submit(request, callees).await?;
                 Answer { outputs, parameters, timing }
             }
         };
@@ -192,9 +208,13 @@ impl RunningQueue {
         RunningQueue { queue: Some(queue), runtime, guard: Some(running.enter()) }
     }
 
-    async fn submit(&self, request: InferenceRequest) -> Result<Completion> {
+    async fn submit(
+        &self,
+        request: InferenceRequest,
+        callees: Option<Arc<dyn ModelCalls>>,
+    ) -> Result<Completion> {
         match &self.queue {
-            Some(queue) => queue.submit(request).await,
+            Some(queue) => queue.submit(request, callees.as_ref()).await,
             // Only between the taking in `drop` and the end of `drop`, when nobody can call this.
             None => Err(Error::unavailable(format!("model '{}' is being unloaded", request.model))),
         }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use nacre_backend::{Executor, LoadedModel};
+use nacre_backend::{Executor, LoadedModel, ModelCalls};
 use nacre_config::ModelConfig;
 use nacre_domain::{Error, InferenceRequest, ModelKey, Parameters, Result, Tensor};
 use nacre_telemetry::{ModelStatistics, RequestTiming};
@@ -104,7 +104,8 @@ impl ModelQueue {
         Ok(ModelQueue { key, max_batch_size, path, in_flight })
     }
 
-    /// Runs one request, which has been validated against the configuration. Needs a tokio runtime with time.
+    /// Runs one request, which has been validated against the configuration; `models` are those that a per-element model
+    /// may call meanwhile. Needs a tokio runtime with time.
     ///
     /// Never waits for room in the queue. Dropping the future cancels: a request that waits leaves the queue, elements
     /// that run are interrupted, and a batch that runs goes on for the others in it.
@@ -112,11 +113,15 @@ impl ModelQueue {
     /// # Errors
     /// Unavailable if the queue is full, the model stopped or its instances lost; deadline exceeded; invalid argument
     /// for a batch of no rows; or what the model failed with.
-    pub async fn submit(&self, request: InferenceRequest) -> Result<Completion> {
+    pub async fn submit(
+        &self,
+        request: InferenceRequest,
+        models: Option<&Arc<dyn ModelCalls>>,
+    ) -> Result<Completion> {
         let rows = self.rows(&request)?;
         match &self.path {
             Path::Batched(queue) => queue.submit(request, rows).await,
-            Path::PerElement(queue) => queue.submit(request, rows).await,
+            Path::PerElement(queue) => queue.submit(request, rows, models).await,
         }
     }
 

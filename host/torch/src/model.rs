@@ -94,7 +94,7 @@ impl TorchModel {
         let shared =
             Arc::new(Shared { key: key.clone(), config: config.clone(), binding, settings, threads });
         let model = TorchModel { shared, modules, placements: places };
-        Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)) })
+        Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)), calls: Vec::new() })
     }
 }
 

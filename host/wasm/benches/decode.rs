@@ -56,6 +56,7 @@ fn decode(criterion: &mut Criterion) {
             }],
             outputs: vec![],
             deadline: Deadline::NONE,
+            models: None,
         };
         group.bench_function("plugin", |bencher| {
             bencher.iter(|| server.runtime.block_on(plugin.process(black_box(request.clone()))).unwrap());

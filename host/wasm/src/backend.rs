@@ -15,6 +15,7 @@ use crate::{
     interface,
     limits::Limits,
     log::PluginLog,
+    models,
     plugin::{Plugin, Prepared, Settings, Shared},
     state::HostState,
     ticker::Ticker,
@@ -87,12 +88,8 @@ impl WasmBackend {
             shared: Arc::clone(&self.shared),
             name: PluginName(source.key.clone()),
             limits,
-            settings: Settings {
-                model: source.key.name.clone(),
-                version: source.key.version.to_string(),
-                max_batch_size: config.max_batch_size,
-                parameters: config.parameters.clone().into_iter().collect(),
-            },
+            settings: Settings::new(&source.key, config),
+            granted: models::granted(&config.parameters)?.into(),
             log: Arc::new(PluginLog::new(source.key.clone())),
             files: Arc::new(PluginFiles::new(
                 source.directory.clone(),
@@ -133,6 +130,7 @@ impl Backend for WasmBackend {
         let group = InstanceGroup { kind: InstanceKind::Cpu, count, gpus: Vec::new() };
         Ok(LoadedModel {
             config: Arc::new(plugin.config.with_instance_groups(vec![group])?),
+            calls: plugin.prepared.granted.to_vec(),
             executor: Executor::PerElement(Arc::new(plugin)),
         })
     }

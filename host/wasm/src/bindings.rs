@@ -7,9 +7,11 @@ wasmtime::component::bindgen!({
     ownership: Borrowing { duplicate_if_necessary: true },
     imports: {
         "nacre:plugin/files.read": async,
+        "nacre:plugin/models.infer": async,
+        "nacre:plugin/models.infer-all": async,
     },
     exports: { default: async },
 });
 
-pub(crate) use self::nacre::plugin::{files, log, types};
+pub(crate) use self::nacre::plugin::{files, log, metrics, models, types};
 pub(crate) use exports::nacre::plugin::step;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nacre_domain::{Deadline, Error, ModelKey};
+use nacre_domain::{Deadline, Error, ErrorCode, ModelKey};
 use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace, component::ResourceTableError};
 use wasmtime_wasi::I32Exit;
 
@@ -69,12 +69,31 @@ pub(crate) fn guest_error(error: types::Error) -> Error {
         }
         message
     };
-    match error {
-        types::Error::InvalidArgument(message) => Error::invalid_argument(start(message)),
-        types::Error::NotFound(message) => Error::not_found(start(message)),
-        types::Error::Unavailable(message) => Error::unavailable(start(message)),
-        types::Error::Internal(message) => Error::internal(start(message)),
-    }
+    let code = match error.code {
+        types::ErrorCode::InvalidArgument => ErrorCode::InvalidArgument,
+        types::ErrorCode::NotFound => ErrorCode::NotFound,
+        types::ErrorCode::Unsupported => ErrorCode::Unsupported,
+        types::ErrorCode::ResourceExhausted => ErrorCode::ResourceExhausted,
+        types::ErrorCode::Unavailable => ErrorCode::Unavailable,
+        types::ErrorCode::DeadlineExceeded => ErrorCode::DeadlineExceeded,
+        types::ErrorCode::Internal => ErrorCode::Internal,
+    };
+    Error::new(code, start(error.message))
+}
+
+/// An error of the host's as the guest sees it.
+pub(crate) fn error_to_guest(error: Error) -> types::Error {
+    let code = match error.code() {
+        ErrorCode::InvalidArgument => types::ErrorCode::InvalidArgument,
+        ErrorCode::NotFound => types::ErrorCode::NotFound,
+        ErrorCode::Unsupported => types::ErrorCode::Unsupported,
+        ErrorCode::ResourceExhausted => types::ErrorCode::ResourceExhausted,
+        ErrorCode::Unavailable => types::ErrorCode::Unavailable,
+        ErrorCode::DeadlineExceeded => types::ErrorCode::DeadlineExceeded,
+        // A cancelled request has no plugin left to tell.
+        ErrorCode::Cancelled | ErrorCode::Internal => types::ErrorCode::Internal,
+    };
+    types::Error { code, message: error.to_string() }
 }
 
 /// Bytes of a plugin's own error message that are handed on.

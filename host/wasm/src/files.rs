@@ -6,7 +6,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::bindings::types::Error;
+use nacre_domain::{Error, Result};
 
 /// The folders of one model version.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ impl PluginFiles {
     ///
     /// Symbolic links are followed as long as they end inside the version's or the model's folder: Kubernetes mounts
     /// a ConfigMap as links to `..data`, itself a link beside them.
-    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>> {
         let relative = Path::new(path);
         let inside =
             relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if path.is_empty() || path.contains('\0') || !inside {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::invalid_argument(format!(
                 "file '{path}': expected a path inside the model's folder, relative and without '..'"
             )));
         }
@@ -39,25 +39,25 @@ impl PluginFiles {
                 Ok(file) => return self.read_file(path, &file),
                 // A file stands where the path wants a folder: not there either.
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-                Err(e) => return Err(Error::Internal(format!("file '{path}': {e}"))),
+                Err(e) => return Err(Error::internal(format!("file '{path}': {e}"))),
             }
         }
-        Err(Error::NotFound(format!("file '{path}' is neither in the version's nor in the model's folder")))
+        Err(Error::not_found(format!("file '{path}' is neither in the version's nor in the model's folder")))
     }
 
-    fn read_file(&self, path: &str, file: &Path) -> Result<Vec<u8>, Error> {
+    fn read_file(&self, path: &str, file: &Path) -> Result<Vec<u8>> {
         let inside = [&self.version_directory, &self.directory]
             .iter()
             .any(|base| base.canonicalize().is_ok_and(|base| file.starts_with(base)));
         if !inside {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::invalid_argument(format!(
                 "file '{path}' is a link that leads out of the model's folder"
             )));
         }
-        let io = |e: std::io::Error| Error::Internal(format!("file '{path}': {e}"));
+        let io = |e: std::io::Error| Error::internal(format!("file '{path}': {e}"));
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
-            return Err(Error::InvalidArgument(format!("'{path}' is not a file")));
+            return Err(Error::invalid_argument(format!("'{path}' is not a file")));
         }
         if metadata.len() > self.max_bytes {
             return Err(self.too_large(path, metadata.len()));
@@ -72,7 +72,7 @@ impl PluginFiles {
     }
 
     fn too_large(&self, path: &str, size: u64) -> Error {
-        Error::InvalidArgument(format!(
+        Error::invalid_argument(format!(
             "file '{path}' has {size} bytes, more than the plugin's memory limit of {} (parameter {} raises it)",
             self.max_bytes,
             crate::MEMORY_PARAMETER
@@ -83,6 +83,8 @@ impl PluginFiles {
 #[cfg(test)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
+
+    use nacre_domain::ErrorCode;
 
     use super::*;
 
@@ -124,7 +126,7 @@ mod tests {
             absolute.to_str().unwrap(),
         ] {
             let error = files.read(path).unwrap_err();
-            assert!(matches!(&error, Error::InvalidArgument(_)), "{path}: {error:?}");
+            assert_eq!(error.code(), ErrorCode::InvalidArgument, "{path}: {error:?}");
         }
     }
 
@@ -153,11 +155,13 @@ mod tests {
     #[test]
     fn says_what_is_missing_too_large_or_no_file() {
         let (root, files) = folder();
-        assert!(matches!(files.read("nothing").unwrap_err(), Error::NotFound(_)));
-        assert!(matches!(files.read("labels.txt/x").unwrap_err(), Error::NotFound(_)));
-        assert!(matches!(files.read("deep").unwrap_err(), Error::InvalidArgument(_)));
+        assert_eq!(files.read("nothing").unwrap_err().code(), ErrorCode::NotFound);
+        assert_eq!(files.read("labels.txt/x").unwrap_err().code(), ErrorCode::NotFound);
+        assert_eq!(files.read("deep").unwrap_err().code(), ErrorCode::InvalidArgument);
         fs::write(root.path().join("model/big"), [0; 11]).unwrap();
-        let Error::InvalidArgument(message) = files.read("big").unwrap_err() else { panic!() };
+        let error = files.read("big").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidArgument);
+        let message = error.message();
         assert!(message.contains("11 bytes, more than the plugin's memory limit of 10"), "{message}");
     }
 }

@@ -4,7 +4,7 @@ use nacre_domain::{Error, Result};
 use wasmtime::component::Component;
 
 /// The interface version of this host: that of `wit/`.
-pub(crate) const HOST_VERSION: &str = "0.1.0";
+pub(crate) const HOST_VERSION: &str = "1.0.0";
 
 const STEP: &str = "nacre:plugin/step";
 

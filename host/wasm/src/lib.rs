@@ -17,6 +17,8 @@ mod files;
 mod interface;
 mod limits;
 mod log;
+mod metrics;
+mod models;
 mod options;
 mod plugin;
 mod signature;
@@ -27,5 +29,6 @@ mod ticker;
 mod wasi;
 
 pub use backend::WasmBackend;
+pub use models::MODELS_PARAMETER;
 pub use limits::{MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER};
 pub use options::WasmOptions;

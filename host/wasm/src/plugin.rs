@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nacre_backend::{ElementModel, ElementRequest, Execution};
+use nacre_backend::{ElementModel, ElementRequest, Execution, ModelCalls};
 use nacre_config::ModelConfig;
-use nacre_domain::{Deadline, Error, Result};
+use nacre_domain::{Deadline, Error, ModelKey, Result, TensorSpec};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout_at,
@@ -20,6 +20,7 @@ use crate::{
     files::PluginFiles,
     limits::Limits,
     log::PluginLog,
+    models::Models,
     signature::Signature,
     state::{self, HostState},
     tensors,
@@ -42,6 +43,8 @@ pub(crate) struct Prepared {
     pub(crate) settings: Settings,
     pub(crate) log: Arc<PluginLog>,
     pub(crate) files: Arc<PluginFiles>,
+    /// Names of the models that it may call.
+    pub(crate) granted: Arc<[String]>,
     /// The component, linked: what an instance is made from.
     pub(crate) component: PluginPre<HostState>,
 }
@@ -51,20 +54,51 @@ pub(crate) struct Settings {
     pub(crate) model: String,
     pub(crate) version: String,
     pub(crate) max_batch_size: u32,
+    pub(crate) inputs: Vec<TensorSpec>,
+    pub(crate) outputs: Vec<TensorSpec>,
     pub(crate) parameters: Vec<(String, String)>,
 }
 
+/// [`Settings`] as lists that the guest's can borrow from.
+struct BorrowedSettings<'a> {
+    inputs: Vec<types::TensorSpecParam<'a>>,
+    outputs: Vec<types::TensorSpecParam<'a>>,
+    parameters: Vec<(&'a str, &'a str)>,
+}
+
 impl Settings {
-    fn parameters(&self) -> Vec<(&str, &str)> {
-        self.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    pub(crate) fn new(key: &ModelKey, config: &ModelConfig) -> Settings {
+        // What the plugin sees is what is behind a `reshape`.
+        let seen = |spec: &TensorSpec, reshape: &Option<Vec<i64>>| match reshape {
+            Some(dims) => TensorSpec { dims: dims.clone(), ..spec.clone() },
+            None => spec.clone(),
+        };
+        Settings {
+            model: key.name.clone(),
+            version: key.version.to_string(),
+            max_batch_size: config.max_batch_size,
+            inputs: config.inputs.iter().map(|input| seen(&input.spec, &input.reshape)).collect(),
+            outputs: config.outputs.iter().map(|output| seen(&output.spec, &output.reshape)).collect(),
+            parameters: config.parameters.clone().into_iter().collect(),
+        }
     }
 
-    fn to_guest<'a>(&'a self, parameters: &'a [(&'a str, &'a str)]) -> step::Settings<'a> {
+    fn borrowed(&self) -> BorrowedSettings<'_> {
+        BorrowedSettings {
+            inputs: self.inputs.iter().map(tensors::spec_to_guest).collect(),
+            outputs: self.outputs.iter().map(tensors::spec_to_guest).collect(),
+            parameters: self.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect(),
+        }
+    }
+
+    fn to_guest<'a>(&'a self, borrowed: &'a BorrowedSettings<'a>) -> step::Settings<'a> {
         step::Settings {
             model: &self.model,
             version: &self.version,
             max_batch_size: self.max_batch_size,
-            parameters,
+            inputs: &borrowed.inputs,
+            outputs: &borrowed.outputs,
+            parameters: &borrowed.parameters,
         }
     }
 }
@@ -78,12 +112,12 @@ impl Prepared {
         let _slot = self.slot(Deadline::NONE).await?;
         let deadline = CallDeadline::new(Deadline::NONE, self.limits.timeout);
         let description = self.in_time(deadline, async {
-            let mut store = self.store("", deadline);
+            let mut store = self.store("", deadline, None);
             let plugin = self.instantiate(&mut store, "", deadline).await?;
-            let parameters = self.settings.parameters();
+            let settings = self.settings.borrowed();
             let description = plugin
                 .nacre_plugin_step()
-                .call_describe(&mut store, self.settings.to_guest(&parameters))
+                .call_describe(&mut store, self.settings.to_guest(&settings))
                 .await
                 .map_err(|e| self.call_error(&e, "", deadline).context("describe"))?
                 .map_err(|e| self.guest_error("describe", e))?;
@@ -104,7 +138,7 @@ impl Prepared {
 
     async fn call(&self, request: &ElementRequest, deadline: CallDeadline) -> Result<Answer> {
         let started = Instant::now();
-        let mut store = self.store(&request.id, deadline);
+        let mut store = self.store(&request.id, deadline, request.models.clone());
         let plugin = self.instantiate(&mut store, &request.id, deadline).await?;
         self.configure(&mut store, &plugin, &request.id, deadline).await?;
         let ready_after = started.elapsed();
@@ -149,8 +183,14 @@ impl Prepared {
         slot.map_err(|_| Error::unavailable("the server is shutting down"))
     }
 
-    fn store(&self, request: &str, deadline: CallDeadline) -> Store<HostState> {
-        state::store(&self.shared.engine, &self.limits, &self.log, &self.files, request, deadline)
+    fn store(
+        &self,
+        request: &str,
+        deadline: CallDeadline,
+        models: Option<Arc<dyn ModelCalls>>,
+    ) -> Store<HostState> {
+        let models = Models::new(&self.granted, models, deadline);
+        state::store(&self.shared.engine, &self.limits, &self.log, &self.files, request, deadline, models)
     }
 
     async fn instantiate(
@@ -169,10 +209,10 @@ impl Prepared {
         request: &str,
         deadline: CallDeadline,
     ) -> Result<()> {
-        let parameters = self.settings.parameters();
+        let settings = self.settings.borrowed();
         plugin
             .nacre_plugin_step()
-            .call_configure(store, self.settings.to_guest(&parameters))
+            .call_configure(store, self.settings.to_guest(&settings))
             .await
             .map_err(|e| self.call_error(&e, request, deadline).context("configure"))?
             .map_err(|e| self.guest_error("configure", e))

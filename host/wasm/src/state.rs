@@ -1,15 +1,17 @@
 use std::sync::Arc;
 
+use nacre_domain::Error;
 use tracing::Level;
 use wasmtime::{Store, UpdateDeadline, component::ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     bindings::{files, log, types},
-    failure::CallDeadline,
+    failure::{self, CallDeadline},
     files::PluginFiles,
     limits::{self, Limits, Meter},
     log::{PluginLog, Source},
+    models::Models,
     stdio::LineStream,
 };
 
@@ -19,8 +21,9 @@ pub(crate) struct HostState {
     table: ResourceTable,
     meter: Meter,
     log: Arc<PluginLog>,
-    request: Arc<str>,
+    pub(crate) request: Arc<str>,
     files: Arc<PluginFiles>,
+    pub(crate) models: Models,
 }
 
 /// A store for one call, with every limit set.
@@ -31,6 +34,7 @@ pub(crate) fn store(
     files: &Arc<PluginFiles>,
     request: &str,
     deadline: CallDeadline,
+    models: Models,
 ) -> Store<HostState> {
     let request: Arc<str> = request.into();
     let wasi = WasiCtx::builder()
@@ -47,6 +51,7 @@ pub(crate) fn store(
         log: Arc::clone(log),
         request,
         files: Arc::clone(files),
+        models,
     };
     let mut store = Store::new(engine, state);
     store.limiter(|state| &mut state.meter);
@@ -87,6 +92,7 @@ impl files::Host for HostState {
         // A disk that hangs must hold up this call alone, and not beyond its deadline.
         tokio::task::spawn_blocking(move || files.read(&path))
             .await
-            .unwrap_or_else(|_| Err(types::Error::Unavailable("the server is shutting down".into())))
+            .unwrap_or_else(|_| Err(Error::unavailable("the server is shutting down")))
+            .map_err(failure::error_to_guest)
     }
 }

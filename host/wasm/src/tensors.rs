@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nacre_config::{ModelConfig, ModelOutput};
-use nacre_domain::{DataType, Error, Parameters, Result, ShapeDisplay, Tensor, Value};
+use nacre_domain::{DataType, Error, Parameters, Result, ShapeDisplay, Tensor, TensorSpec, Value};
 
 use crate::bindings::types;
 
@@ -124,6 +124,15 @@ pub(crate) fn data_type_from_guest(data_type: types::DataType) -> DataType {
         types::DataType::Fp32 => DataType::Fp32,
         types::DataType::Fp64 => DataType::Fp64,
         types::DataType::Bytes => DataType::Bytes,
+    }
+}
+
+pub(crate) fn spec_to_guest(spec: &TensorSpec) -> types::TensorSpecParam<'_> {
+    types::TensorSpecParam {
+        name: &spec.name,
+        data_type: data_type_to_guest(spec.data_type),
+        dims: &spec.dims,
+        optional: spec.optional,
     }
 }
 

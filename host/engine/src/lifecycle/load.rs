@@ -17,7 +17,8 @@ pub(crate) struct LoadJob {
     pub(crate) backend: Arc<dyn Backend>,
 }
 
-/// Loads a version and starts its instances. Blocking.
+/// Loads a version and starts its instances; also gives the names of the models that it may call, which are still to be
+/// found. Blocking.
 ///
 /// # Errors
 /// Why it cannot be served.
@@ -26,7 +27,7 @@ pub(crate) fn load(
     threads: &PluginThreads,
     queues: &InFlight,
     runtime: Handle,
-) -> Result<Servable> {
+) -> Result<(Servable, Vec<String>)> {
     let LoadJob { source, backend } = job;
     if let Some(file) = &source.file {
         check_file(file)?;
@@ -43,8 +44,8 @@ pub(crate) fn load(
     let labels = read_labels(&config, &source.directory);
     let statistics = ModelStatistics::new(&source.key);
     let queue = ModelQueue::start(source.key.clone(), &model, statistics.clone(), threads)?;
-    let runner = Runner::Queue(RunningQueue::new(queue, runtime, queues));
-    Ok(Servable { key: source.key, config, labels, statistics, runner })
+    let runner = Runner::Queue(RunningQueue::new(queue, runtime, queues), None);
+    Ok((Servable { key: source.key, config, labels, statistics, runner }, model.calls))
 }
 
 fn check_file(file: &Path) -> Result<()> {

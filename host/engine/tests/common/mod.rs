@@ -270,7 +270,7 @@ impl Backend for TestBackend {
         }
         let made = AtomicUsize::new(0);
         let model = TestModel { config: config.clone(), behaviour, switches: self.switches.clone(), made };
-        Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)) })
+        Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)), calls: Vec::new() })
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nacre_backend::{ElementModel, Execution};
+use nacre_backend::{ElementModel, Execution, ModelCalls};
 use nacre_domain::{InferenceRequest, Parameters, Result, Tensor};
 use nacre_telemetry::{PendingGuard, RequestTiming};
 use tokio::{runtime::Handle, sync::Semaphore};
@@ -58,7 +58,12 @@ impl ElementQueue {
         }
     }
 
-    pub(crate) async fn submit(&self, request: InferenceRequest, rows: Option<usize>) -> Result<Completion> {
+    pub(crate) async fn submit(
+        &self,
+        request: InferenceRequest,
+        rows: Option<usize>,
+        models: Option<&Arc<dyn ModelCalls>>,
+    ) -> Result<Completion> {
         let submitted = Instant::now();
         let _in_flight = self.served.in_flight.enter();
         let place = self.enter()?;
@@ -67,7 +72,7 @@ impl ElementQueue {
         drop(place);
         let start = Instant::now();
 
-        let elements = split(request, rows)?;
+        let elements = split(request, rows, models)?;
         let began = Instant::now();
         let finished = running.run(elements, permit).await?;
         let ran = Instant::now();

@@ -1,4 +1,6 @@
-use nacre_backend::ElementRequest;
+use std::sync::Arc;
+
+use nacre_backend::{ElementRequest, ModelCalls};
 use nacre_domain::{InferenceRequest, Result, Tensor};
 
 /// The request's elements: one for each row, without the batch dimension, sharing the request's bytes; the whole
@@ -6,7 +8,7 @@ use nacre_domain::{InferenceRequest, Result, Tensor};
 ///
 /// # Errors
 /// Internal if an input has other rows than that, which the engine has refused before.
-pub(super) fn split(request: InferenceRequest, rows: Option<usize>) -> Result<Vec<ElementRequest>> {
+pub(super) fn split(request: InferenceRequest, rows: Option<usize>, models: Option<&Arc<dyn ModelCalls>>) -> Result<Vec<ElementRequest>> {
     let outputs: Vec<String> = request.outputs.into_iter().map(|output| output.name).collect();
     let element = |inputs: Vec<Tensor>| ElementRequest {
         id: request.id.clone(),
@@ -14,6 +16,7 @@ pub(super) fn split(request: InferenceRequest, rows: Option<usize>) -> Result<Ve
         inputs,
         outputs: outputs.clone(),
         deadline: request.deadline,
+        models: models.cloned(),
     };
     let Some(rows) = rows else { return Ok(vec![element(request.inputs)]) };
     let mut elements: Vec<Vec<Tensor>> =

@@ -60,7 +60,7 @@ impl Served {
     pub fn start(config: ModelConfig, executor: Executor) -> Result<Served> {
         let statistics = ModelStatistics::new(&key());
         let threads = PluginThreads::new(4).unwrap();
-        let model = LoadedModel { config: Arc::new(config), executor };
+        let model = LoadedModel { config: Arc::new(config), executor, calls: Vec::new() };
         let queue = ModelQueue::start(key(), &model, Arc::clone(&statistics), &threads)?;
         Ok(Served { queue: Arc::new(queue), statistics, _threads: threads })
     }

@@ -134,6 +134,7 @@ pub fn request(input: &[u8]) -> ElementRequest {
         }],
         outputs: vec![],
         deadline: Deadline::NONE,
+        models: None,
     }
 }
 

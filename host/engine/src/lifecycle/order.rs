@@ -1,16 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Brings ensembles into an order in which each comes after the ensembles among its steps. `steps` has the models of
-/// each ensemble's steps; models that are no ensembles are passed over.
+/// Brings models into an order in which each comes after those that it needs. `needs` has, for each model that needs
+/// others (an ensemble its steps, a plugin the models that it calls), their names; those that need none are passed over.
 ///
-/// Gives the order and, by name, what is wrong with those that contain themselves.
-pub(crate) fn in_order(steps: &BTreeMap<String, Vec<String>>) -> (Vec<String>, BTreeMap<String, String>) {
+/// Gives the order and, by name, what is wrong with those that need themselves.
+pub(crate) fn in_order(needs: &BTreeMap<String, Vec<String>>) -> (Vec<String>, BTreeMap<String, String>) {
     let mut order = Vec::new();
     let mut cyclic = BTreeMap::new();
-    let mut waiting: BTreeSet<&str> = steps.keys().map(String::as_str).collect();
+    let mut waiting: BTreeSet<&str> = needs.keys().map(String::as_str).collect();
     while !waiting.is_empty() {
         let blocker = |name: &str| {
-            let models = steps.get(name).into_iter().flatten();
+            let models = needs.get(name).into_iter().flatten();
             models.map(String::as_str).find(|model| waiting.contains(model))
         };
         let ready: Vec<&str> = waiting.iter().copied().filter(|name| blocker(name).is_none()).collect();
@@ -48,7 +48,7 @@ fn describe(name: &str, cycle: &[&str]) -> String {
     let start = cycle.iter().position(|member| *member == name).unwrap_or_default();
     let around = cycle.iter().cycle().skip(start).take(cycle.len().saturating_add(1));
     format!(
-        "the ensemble contains itself: {}",
+        "it depends on itself: {}",
         around.map(|member| format!("'{member}'")).collect::<Vec<_>>().join(" → ")
     )
 }
@@ -83,8 +83,8 @@ mod tests {
         ]));
         assert_eq!(order, ["e", "a"]);
         assert_eq!(cyclic.len(), 3);
-        assert_eq!(cyclic["b"], "the ensemble contains itself: 'b' → 'c' → 'b'");
-        assert_eq!(cyclic["c"], "the ensemble contains itself: 'c' → 'b' → 'c'");
-        assert_eq!(cyclic["d"], "the ensemble contains itself: 'd' → 'd'");
+        assert_eq!(cyclic["b"], "it depends on itself: 'b' → 'c' → 'b'");
+        assert_eq!(cyclic["c"], "it depends on itself: 'c' → 'b' → 'c'");
+        assert_eq!(cyclic["d"], "it depends on itself: 'd' → 'd'");
     }
 }
