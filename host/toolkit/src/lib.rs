@@ -1,1 +1,4 @@
 //! What authors of plugins use: `nacre plugin …`.
+
+pub mod build;
+pub mod project;
