@@ -39,9 +39,9 @@
 //! nacre_plugin::export!(Scale);
 //! ```
 //!
-//! The server calls `process` once for each element of a client's batch, in an instance that no other request has
-//! seen: tensors have exactly the shape of `dims` in config.pbtxt, and nothing that a plugin keeps in memory reaches
-//! another request. A panic is that request's error alone; its message is in the server's log.
+//! The server calls `configure` once, when it loads the model, and `process` once for each element of a client's batch,
+//! in an instance that starts as `configure` left it and that no other request has seen: tensors have exactly the shape of
+//! `dims` in config.pbtxt, and nothing that `process` keeps in memory reaches another request. A panic is that request's error alone; its message is in the server's log.
 //!
 //! Build guests with `-C target-feature=+simd128`: loops over pixels are several times faster with it.
 
@@ -50,10 +50,14 @@ pub mod bindings;
 mod error;
 pub mod files;
 pub mod log;
+pub mod metrics;
+pub mod models;
 mod plugin;
 mod request;
 mod settings;
 mod tensor;
+mod value;
+mod view;
 
 pub use bindings::exports::nacre::plugin::step::{Description, Settings};
 pub use bindings::nacre::plugin::types::{
@@ -61,6 +65,7 @@ pub use bindings::nacre::plugin::types::{
 };
 pub use plugin::Plugin;
 pub use tensor::{Element, Elements};
+pub use view::View;
 
 #[doc(hidden)]
 pub mod __private {

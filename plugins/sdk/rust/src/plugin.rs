@@ -6,14 +6,21 @@ use crate::{Description, Error, Request, Response, Settings};
 
 /// One step. The value is what `configure` made of the settings: tables, parsed parameters.
 ///
-/// The server calls `describe` and `configure` once when it loads the model, to find errors early. Then each element of
-/// a request has an instance of its own: the server calls `configure`, then `process`, and throws the instance away. So
-/// `process` may change `self` without another request seeing it, and what `configure` takes, every element pays.
+/// When the server loads the model it makes one instance, calls `describe` and `configure`, and keeps a snapshot of the
+/// memory that they leave behind. Each element of a request then has an instance of its own that starts from the
+/// snapshot: `configure` is paid once however many requests follow, and `process` may change `self` without another
+/// request seeing it.
+///
+/// What `configure` drew at random or read off a clock is in the snapshot as well, and so the same in every request. One
+/// such thing is easily overlooked: the keys by which a `std::collections::HashMap` (any `RandomState`) keeps hashes
+/// unpredictable are drawn once in an instance, at the first map, and cannot be drawn again. If `configure` makes a map,
+/// all requests share its keys until the model is loaded anew. Keys that clients choose by the thousand are better kept
+/// in a `BTreeMap`. Random numbers and clocks asked for in `process` are fresh in each request.
 pub trait Plugin: Sized + 'static {
     /// What the step takes and gives. Compared with config.pbtxt's `input` and `output`, or used in their place.
     fn describe(settings: &Settings) -> Result<Description, Error>;
 
-    /// Reads parameters and files. An error keeps the model from being served; its text is the reason that the
+    /// Reads parameters and files, builds tables; called once. An error keeps the model from being served; its text is the reason that the
     /// server shows.
     fn configure(settings: &Settings) -> Result<Self, Error>;
 

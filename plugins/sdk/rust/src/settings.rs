@@ -2,9 +2,20 @@
 
 use std::{any::type_name, str::FromStr};
 
-use crate::{Error, Settings, log};
+use crate::{Error, Settings, TensorSpec, log};
 
 impl Settings {
+    /// The input of that name as config.pbtxt has it; `None` if it leaves its inputs to `describe`, or has no such one.
+    pub fn input(&self, name: &str) -> Option<&TensorSpec> {
+        self.inputs.iter().find(|spec| spec.name == name)
+    }
+
+    /// The output of that name as config.pbtxt has it; `None` if it leaves its outputs to `describe`, or has no such
+    /// one. So sizes need not be said a second time as parameters.
+    pub fn output(&self, name: &str) -> Option<&TensorSpec> {
+        self.outputs.iter().find(|spec| spec.name == name)
+    }
+
     /// The text of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -95,6 +106,15 @@ mod tests {
             outputs: Vec::new(),
             parameters: parameters.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
         }
+    }
+
+    #[test]
+    fn sizes_are_read_off_the_outputs_of_the_configuration() {
+        let outputs = vec![TensorSpec::new("y", crate::DataType::Fp32, &[3, -1])];
+        let settings = Settings { outputs, ..settings(&[]) };
+        let y = settings.output("y").unwrap();
+        assert_eq!((y.size(0), y.size(1), y.size(2)), (Some(3), None, None));
+        assert!(settings.output("z").is_none() && settings.input("y").is_none());
     }
 
     #[test]

@@ -117,6 +117,34 @@ impl Tensor {
         }
     }
 
+    /// The elements of a BYTES tensor as text, in order, without copying them.
+    ///
+    /// # Errors
+    /// `invalid-argument` if the tensor has another data type, or an element that is not UTF-8, naming which.
+    pub fn strings(&self) -> Result<Vec<&str>, Error> {
+        let text = |(index, element)| {
+            str::from_utf8(element).map_err(|error| {
+                Error::invalid_argument(format!(
+                    "element {index} of tensor '{}' is not UTF-8 text: byte {} starts no character",
+                    self.name,
+                    error.valid_up_to()
+                ))
+            })
+        };
+        self.elements()?.enumerate().map(text).collect()
+    }
+
+    /// The same tensor under another name.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// The same tensor with a batch dimension of 1 in front.
+    pub fn batch_of_one(mut self) -> Self {
+        self.shape.insert(0, 1);
+        self
+    }
+
     /// A new tensor, its values written in place by `fill`. They start as zeros; there are as many as `shape` says.
     ///
     /// # Errors
@@ -183,6 +211,11 @@ impl TensorSpec {
     pub fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
+
+    /// The size of a dimension, if there is such a dimension and it does not vary.
+    pub fn size(&self, dimension: usize) -> Option<usize> {
+        self.dims.get(dimension).and_then(|&dim| usize::try_from(dim).ok())
+    }
 }
 
 impl DataType {
@@ -236,7 +269,7 @@ fn split_element(data: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
-fn element_count(name: &str, shape: &[i64]) -> Result<usize, Error> {
+pub(crate) fn element_count(name: &str, shape: &[i64]) -> Result<usize, Error> {
     let product = shape.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
     // Eight bytes is the widest element; beyond that the size of the tensor could not be counted.
     product.filter(|count| count.checked_mul(8).is_some()).ok_or_else(|| {
@@ -296,6 +329,17 @@ mod tests {
         let tensor = Tensor::from_elements("s", &[3], &["tabby", "", "Egyptian cat"]).unwrap();
         let elements: Vec<_> = tensor.elements().unwrap().collect();
         assert_eq!(elements, [&b"tabby"[..], b"", b"Egyptian cat"]);
+    }
+
+    #[test]
+    fn strings_are_text_or_an_error_that_names_the_element() {
+        let tensor = Tensor::from_elements("s", &[2], &["é", ""]).unwrap();
+        assert_eq!(tensor.strings().unwrap(), ["é", ""]);
+        let tensor = Tensor::from_elements("s", &[2], &[&b"ok"[..], b"a\xff"]).unwrap();
+        assert_eq!(
+            tensor.strings().unwrap_err().message,
+            "element 1 of tensor 's' is not UTF-8 text: byte 1 starts no character"
+        );
     }
 
     #[test]
