@@ -66,6 +66,19 @@ impl Engine {
         }
     }
 
+    /// Loads one model anew from its folder, and publishes it with what depends on it; requests that are under way finish
+    /// on what they began with.
+    ///
+    /// # Errors
+    /// Not found if there is no such folder; unavailable, with the reason, if it does not load: what was served before
+    /// then stays.
+    pub async fn load_model(&self, name: &str) -> Result<()> {
+        if self.shutting_down.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("the server is shutting down"));
+        }
+        self.lifecycle.load_model(name).await
+    }
+
     /// Answers one request: validates it, runs it and records it in the statistics of its model, all within the
     /// snapshot of the moment at which it came. Dropping the future cancels it.
     ///

@@ -23,8 +23,8 @@ use crate::{
     validate::validate,
 };
 
-/// One loaded version of a model, serving. Dropped when the last snapshot or request that holds it is gone; its
-/// instances are then stopped off the reactor.
+/// One version of a model, serving. It lives as long as a snapshot or a request holds it; so do its instances, which are
+/// stopped off the reactor when nothing holds them any more.
 pub(crate) struct Servable {
     pub(crate) key: ModelKey,
     pub(crate) config: Arc<ModelConfig>,
@@ -36,7 +36,7 @@ pub(crate) struct Servable {
 /// How a servable answers.
 pub(crate) enum Runner {
     /// By its instances, which may call other models meanwhile.
-    Queue(RunningQueue, Option<Arc<Callees>>),
+    Queue(Arc<RunningQueue>, Option<Arc<Callees>>),
     /// By the steps of its graph.
     Ensemble(EnsemblePlan),
 }

@@ -39,6 +39,11 @@ impl Snapshot {
         Snapshot { models }
     }
 
+    /// Every model by name.
+    pub(crate) fn models(&self) -> &BTreeMap<String, ModelEntry> {
+        &self.models
+    }
+
     /// For the lifecycle, before it publishes.
     pub(crate) fn models_mut(&mut self) -> &mut BTreeMap<String, ModelEntry> {
         &mut self.models

@@ -165,10 +165,10 @@ async fn ensembles_that_contain_themselves_and_one_that_uses_them() {
         .ensemble("b", 8, IN, OUT, &["c | in=in | out=out"])
         .ensemble("c", 8, IN, OUT, &["b | in=in | out=out"]);
     let served = repository.serve().await;
-    assert_eq!(served.reason("b"), "the ensemble contains itself: 'b' → 'c' → 'b'");
-    assert_eq!(served.reason("c"), "the ensemble contains itself: 'c' → 'b' → 'c'");
+    assert_eq!(served.reason("b"), "it depends on itself: 'b' → 'c' → 'b'");
+    assert_eq!(served.reason("c"), "it depends on itself: 'c' → 'b' → 'c'");
     assert_eq!(
         served.reason("a"),
-        "step 0 'b': model 'b' is unavailable: version 1: the ensemble contains itself: 'b' → 'c' → 'b'"
+        "step 0 'b': model 'b' is unavailable: version 1: it depends on itself: 'b' → 'c' → 'b'"
     );
 }

@@ -110,7 +110,7 @@ fn request_from_guest(call: models::Call, id: &str, deadline: Deadline) -> Resul
 }
 
 /// Unchecked: the callee's validation finds what is wrong with it.
-fn tensor_from_guest(tensor: types::Tensor) -> Tensor {
+fn tensor_from_guest(tensor: types::TensorResult) -> Tensor {
     Tensor {
         name: tensor.name,
         data_type: tensors::data_type_from_guest(tensor.data_type),

@@ -154,7 +154,7 @@ impl Prepared {
             .nacre_plugin_step()
             .call_process(
                 &mut store,
-                types::Request {
+                types::RequestParam {
                     id: &request.id,
                     parameters: &parameters,
                     inputs: &inputs,

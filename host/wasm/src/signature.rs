@@ -52,7 +52,7 @@ fn check(kind: &str, specs: &[TensorSpec]) -> Result<()> {
     Ok(())
 }
 
-fn spec(spec: types::TensorSpec) -> TensorSpec {
+fn spec(spec: types::TensorSpecResult) -> TensorSpec {
     TensorSpec {
         name: spec.name,
         data_type: data_type_from_guest(spec.data_type),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn signature(tensors: &[(&str, &[i64])]) -> Result<Signature> {
-        let spec = |(name, dims): &(&str, &[i64])| types::TensorSpec {
+        let spec = |(name, dims): &(&str, &[i64])| types::TensorSpecResult {
             name: (*name).to_owned(),
             data_type: types::DataType::Fp32,
             dims: dims.to_vec(),

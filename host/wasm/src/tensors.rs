@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nacre_config::{ModelConfig, ModelOutput};
-use nacre_domain::{DataType, Error, Parameters, Result, ShapeDisplay, Tensor, TensorSpec, Value};
+use nacre_domain::{DataType, Error, InferenceResponse, Parameters, Result, ShapeDisplay, Tensor, TensorSpec, Value};
 
 use crate::bindings::types;
 
@@ -100,6 +100,26 @@ fn output_from_guest(output: &ModelOutput, tensor: types::TensorResult) -> Resul
     let tensor = Tensor { name: tensor.name, data_type, shape: tensor.shape, data: Bytes::from(tensor.data) };
     tensor.validate().map_err(|e| Error::internal(format!("its output: {}", e.message())))?;
     Ok(tensor)
+}
+
+/// The answer of another model as the guest that called it gets it.
+pub(crate) fn response_to_guest(response: InferenceResponse) -> types::Response {
+    let value = |value| match value {
+        Value::Bool(value) => types::ValueResult::Truth(value),
+        Value::Int(value) => types::ValueResult::Integer(value),
+        Value::Double(value) => types::ValueResult::Number(value),
+        Value::String(value) => types::ValueResult::Text(value),
+    };
+    let tensor = |tensor: Tensor| types::TensorResult {
+        name: tensor.name,
+        data_type: data_type_to_guest(tensor.data_type),
+        shape: tensor.shape,
+        data: tensor.data.into(),
+    };
+    types::Response {
+        outputs: response.outputs.into_iter().map(tensor).collect(),
+        parameters: response.parameters.into_iter().map(|(name, v)| (name, value(v))).collect(),
+    }
 }
 
 /// `'a', 'b'` or `none`.

@@ -1,10 +1,8 @@
 //! Ensembles: a graph of steps, checked once when the ensemble loads and run for every request.
 
 mod check;
-mod order;
 mod plan;
 mod run;
 
 pub(crate) use check::{Checked, check};
-pub(crate) use order::in_order;
 pub(crate) use plan::EnsemblePlan;

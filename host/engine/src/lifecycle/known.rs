@@ -1,18 +1,10 @@
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use nacre_config::ModelConfig;
 use nacre_domain::ModelKey;
 use nacre_telemetry::ModelStatistics;
 
-use super::load::LoadJob;
-use crate::{
-    labels::Labels,
-    servable::{RunningQueue, Servable},
-};
+use crate::{labels::Labels, servable::RunningQueue};
 
 /// What a model of the repository is by itself, before it is linked with those that it needs. Kept by the lifecycle from
 /// one publication to the next, so that a change of one model loads no other.
@@ -59,19 +51,3 @@ impl Known {
         }
     }
 }
-
-/// A version that is being loaded: what to do, and what became of it.
-pub(crate) struct Outcome {
-    pub(crate) key: ModelKey,
-    pub(crate) loaded: Result<LoadedVersion, String>,
-    pub(crate) took: Duration,
-}
-
-impl Outcome {
-    pub(crate) fn of(job: &LoadJob, start: Instant, loaded: Result<LoadedVersion, String>) -> Outcome {
-        Outcome { key: job.source.key.clone(), loaded, took: start.elapsed() }
-    }
-}
-
-#[allow(dead_code)]
-fn _servable(_: Servable) {}

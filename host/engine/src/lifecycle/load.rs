@@ -6,10 +6,8 @@ use nacre_scheduler::{InFlight, ModelQueue, PluginThreads};
 use nacre_telemetry::ModelStatistics;
 use tokio::runtime::Handle;
 
-use crate::{
-    labels::read_labels,
-    servable::{Runner, RunningQueue, Servable},
-};
+use super::known::LoadedVersion;
+use crate::{labels::read_labels, servable::RunningQueue};
 
 /// One version to load.
 pub(crate) struct LoadJob {
@@ -17,8 +15,7 @@ pub(crate) struct LoadJob {
     pub(crate) backend: Arc<dyn Backend>,
 }
 
-/// Loads a version and starts its instances; also gives the names of the models that it may call, which are still to be
-/// found. Blocking.
+/// Loads a version and starts its instances. Blocking.
 ///
 /// # Errors
 /// Why it cannot be served.
@@ -27,7 +24,7 @@ pub(crate) fn load(
     threads: &PluginThreads,
     queues: &InFlight,
     runtime: Handle,
-) -> Result<(Servable, Vec<String>)> {
+) -> Result<LoadedVersion> {
     let LoadJob { source, backend } = job;
     if let Some(file) = &source.file {
         check_file(file)?;
@@ -44,8 +41,8 @@ pub(crate) fn load(
     let labels = read_labels(&config, &source.directory);
     let statistics = ModelStatistics::new(&source.key);
     let queue = ModelQueue::start(source.key.clone(), &model, statistics.clone(), threads)?;
-    let runner = Runner::Queue(RunningQueue::new(queue, runtime, queues), None);
-    Ok((Servable { key: source.key, config, labels, statistics, runner }, model.calls))
+    let queue = Arc::new(RunningQueue::new(queue, runtime, queues));
+    Ok(LoadedVersion { key: source.key, config, labels, statistics, queue, calls: model.calls })
 }
 
 fn check_file(file: &Path) -> Result<()> {

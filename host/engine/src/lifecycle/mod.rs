@@ -1,6 +1,9 @@
-//! The lifecycle: the single writer of what is served. It scans, loads off the reactor and publishes snapshots.
+//! The lifecycle: the single writer of what is served. It scans, loads off the reactor, links and publishes snapshots.
 
+mod known;
+mod link;
 mod load;
+mod order;
 mod prepare;
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
@@ -8,22 +11,21 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use arc_swap::ArcSwap;
 use futures::stream::{self, StreamExt};
 use nacre_backend::Backend;
-use nacre_config::ModelConfig;
-use nacre_domain::{ModelKey, Result};
+use nacre_domain::{Error, ModelKey, Result};
+use nacre_repository::ModelEntry as Found;
 use nacre_scheduler::{InFlight, PluginThreads};
 use nacre_telemetry::ModelStatistics;
 use tokio::{runtime::Handle, sync::Mutex, task};
 
+pub(crate) use self::known::{Known, KnownEnsemble, LoadedVersion};
 use self::{
+    link::link,
     load::{LoadJob, load},
     prepare::{Prepared, prepare},
 };
 use crate::{
     EngineOptions,
-    ensemble::{self, Checked},
-    labels::Labels,
-    servable::{Runner, Servable},
-    snapshot::{ModelEntry, Snapshot, VersionEntry},
+    snapshot::{ModelEntry, Snapshot, VersionEntry, list_names},
 };
 
 /// Loads and publishes. One change at a time; readers of the snapshot never wait for it.
@@ -34,7 +36,8 @@ pub(crate) struct Lifecycle {
     snapshot: Arc<ArcSwap<Snapshot>>,
     /// Loads under way, wanted or not, and queues that have been started and not yet stopped.
     queues: InFlight,
-    writer: Mutex<()>,
+    /// What is known of each model; whoever holds it is the writer.
+    known: Mutex<BTreeMap<String, Known>>,
 }
 
 impl Lifecycle {
@@ -50,7 +53,7 @@ impl Lifecycle {
             threads: Arc::new(threads),
             snapshot,
             queues: InFlight::default(),
-            writer: Mutex::new(()),
+            known: Mutex::default(),
         }
     }
 
@@ -59,67 +62,121 @@ impl Lifecycle {
     /// # Errors
     /// A repository cannot be read; what is served stays as it is.
     pub(crate) async fn load_all(&self) -> Result<()> {
-        let _writer = self.writer.lock().await;
-        let repositories = self.options.repositories.clone();
-        let found =
-            off_reactor(move || nacre_repository::scan(&repositories)).await.unwrap_or_else(|panic| {
-                Err(nacre_domain::Error::internal(format!("the scan of the repositories panicked: {panic}")))
-            })?;
+        let mut known = self.known.lock().await;
+        let found = self.scan().await?;
         let names = found.iter().map(|entry| (entry.name.clone(), ModelEntry::Loading));
         self.snapshot.store(Arc::new(Snapshot::new(names.collect())));
+        *known = self.load_models(found).await;
+        self.publish(&known);
+        Ok(())
+    }
 
-        let mut models = BTreeMap::new();
+    /// Loads one model anew from its folder and publishes it with all that depend on it; every other model stays as it
+    /// is. Requests that are under way finish on what they began with. If not one of its versions loads and it was served
+    /// before, that stays.
+    ///
+    /// # Errors
+    /// Not found if no repository has such a folder; unavailable, with the reasons, if none of its versions is served
+    /// afterwards or the old ones had to stay.
+    pub(crate) async fn load_model(&self, name: &str) -> Result<()> {
+        let mut known = self.known.lock().await;
+        let found = self.scan().await?.into_iter().find(|entry| entry.name == name);
+        let found = found.ok_or_else(|| {
+            Error::not_found(format!(
+                "no repository has a folder of model '{name}'; those served are {}",
+                list_names(known.keys())
+            ))
+        })?;
+        let mut next = known.clone();
+        next.extend(self.load_models(vec![found]).await);
+        let linked = link(&next);
+        if let Err(error) = linked.find(name, None) {
+            if self.snapshot.load().find(name, None).is_ok() {
+                tracing::warn!(model = name, "the version served before stays");
+                return Err(error);
+            }
+            *known = next;
+            self.publish(&known);
+            return Err(error);
+        }
+        *known = next;
+        self.publish(&known);
+        Ok(())
+    }
+
+    /// Publishes an empty snapshot and waits until every load has ended and every instance has stopped.
+    pub(crate) async fn unload_all(&self) {
+        let mut known = self.known.lock().await;
+        known.clear();
+        self.snapshot.store(Arc::new(Snapshot::default()));
+        self.queues.idle().await;
+    }
+
+    async fn scan(&self) -> Result<Vec<Found>> {
+        let repositories = self.options.repositories.clone();
+        off_reactor(move || nacre_repository::scan(&repositories)).await.unwrap_or_else(|panic| {
+            Err(Error::internal(format!("the scan of the repositories panicked: {panic}")))
+        })
+    }
+
+    fn publish(&self, known: &BTreeMap<String, Known>) {
+        let snapshot = link(known);
+        for (name, model) in snapshot.models() {
+            match model {
+                ModelEntry::Loading => {}
+                ModelEntry::Broken(reason) => tracing::error!(model = name, reason, "model is unavailable"),
+                ModelEntry::Versions(versions) => {
+                    for (version, entry) in versions {
+                        match entry {
+                            VersionEntry::Ready(_) => tracing::info!(model = name, version, "model is ready"),
+                            VersionEntry::Unavailable(reason) => {
+                                tracing::error!(model = name, version, reason, "model is unavailable");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.snapshot.store(Arc::new(snapshot));
+    }
+
+    /// Reads the configurations and loads the versions of these models, several at once.
+    async fn load_models(&self, found: Vec<Found>) -> BTreeMap<String, Known> {
+        let mut known = BTreeMap::new();
         let mut jobs = Vec::new();
-        let mut ensembles = BTreeMap::new();
         for entry in found {
             let name = entry.name.clone();
             let backends = self.backends.clone();
             let prepared = off_reactor(move || prepare(&entry, &backends))
                 .await
                 .unwrap_or_else(|panic| Err(format!("reading its configuration panicked: {panic}")));
-            match prepared {
-                Ok(Prepared { config, versions, missing, backend, labels }) => {
-                    let entries: BTreeMap<_, _> = missing
+            let model = match prepared {
+                Err(reason) => Known::Broken(reason),
+                Ok(Prepared { versions, missing, backend: Some(backend), .. }) => {
+                    let job = |source| LoadJob { source, backend: backend.clone() };
+                    jobs.extend(versions.into_iter().map(job));
+                    Known::Loaded(missing.into_iter().map(|(version, reason)| (version, Err(reason))).collect())
+                }
+                Ok(Prepared { config, versions, missing, backend: None, labels }) => {
+                    let missing = missing.into_iter().map(|(version, reason)| (version, Err(reason)));
+                    let there = versions
                         .into_iter()
-                        .map(|(version, reason)| (version, unavailable(&name, version, reason)))
-                        .collect();
-                    models.insert(name.clone(), ModelEntry::Versions(entries));
-                    match backend {
-                        Some(backend) => {
-                            jobs.extend(
-                                versions
-                                    .into_iter()
-                                    .map(|source| LoadJob { source, backend: backend.clone() }),
-                            );
-                        }
-                        None => {
-                            let versions = versions.into_iter().map(|source| source.key.version).collect();
-                            ensembles.insert(name, Ensemble { config, versions, labels });
-                        }
-                    }
+                        .map(|source| (source.key.version, Ok(ModelStatistics::new(&source.key))));
+                    let versions = missing.chain(there).collect();
+                    Known::Ensemble(Arc::new(KnownEnsemble { config, labels, versions }))
                 }
-                Err(reason) => {
-                    tracing::error!(model = name, reason, "model is unavailable");
-                    models.insert(name, ModelEntry::Broken(reason));
-                }
+            };
+            known.insert(name, model);
+        }
+        for (key, loaded) in self.run_jobs(jobs).await {
+            if let Some(Known::Loaded(versions)) = known.get_mut(&key.name) {
+                versions.insert(key.version, loaded.map(Arc::new));
             }
         }
-        for (key, entry) in self.load_models(jobs).await {
-            insert(&mut models, key, entry);
-        }
-        self.snapshot.store(Arc::new(load_ensembles(models, ensembles)));
-        Ok(())
+        known
     }
 
-    /// Publishes an empty snapshot and waits until every load has ended and every instance has stopped.
-    pub(crate) async fn unload_all(&self) {
-        let _writer = self.writer.lock().await;
-        self.snapshot.store(Arc::new(Snapshot::default()));
-        self.queues.idle().await;
-    }
-
-    /// Loads versions, several at once.
-    async fn load_models(&self, jobs: Vec<LoadJob>) -> Vec<(ModelKey, VersionEntry)> {
+    async fn run_jobs(&self, jobs: Vec<LoadJob>) -> Vec<(ModelKey, Result<LoadedVersion, String>)> {
         let loads = jobs.into_iter().map(|job| async move {
             let key = job.source.key.clone();
             tracing::info!(
@@ -141,79 +198,16 @@ impl Lifecycle {
                 Ok(loaded) => loaded.map_err(|error| error.to_string()),
                 Err(panic) => Err(format!("loading it panicked: {panic}")),
             };
-            let entry = match loaded {
-                Ok(servable) => ready(servable, start),
-                Err(reason) => unavailable(&key.name, key.version, reason),
-            };
-            (key, entry)
+            if loaded.is_ok() {
+                let took = start.elapsed();
+                nacre_telemetry::record_model_load(&key, took);
+                let (name, version) = (key.name.as_str(), key.version);
+                tracing::info!(model = name, version, seconds = took.as_secs_f64(), "model has loaded");
+            }
+            (key, loaded)
         });
         let at_once = self.options.load_threads.max(1);
         stream::iter(loads).buffer_unordered(at_once).collect().await
-    }
-}
-
-/// An ensemble whose steps are not resolved yet.
-struct Ensemble {
-    config: Arc<ModelConfig>,
-    versions: Vec<u64>,
-    labels: Labels,
-}
-
-/// Adds the ensembles, each after those that it uses.
-fn load_ensembles(models: BTreeMap<String, ModelEntry>, ensembles: BTreeMap<String, Ensemble>) -> Snapshot {
-    let mut snapshot = Snapshot::new(models);
-    let steps = ensembles.iter().map(|(name, ensemble)| {
-        (name.clone(), ensemble.config.ensemble_steps.iter().map(|step| step.model.clone()).collect())
-    });
-    let (order, cyclic) = ensemble::in_order(&steps.collect());
-    let order = order.into_iter().map(|name| (name, None));
-    // The cyclic ones first: whoever uses one of them is told why it is unavailable.
-    for (name, cycle) in cyclic.into_iter().map(|(name, reason)| (name, Some(reason))).chain(order) {
-        let Some(Ensemble { config, versions, labels }) = ensembles.get(&name) else { continue };
-        for &version in versions {
-            let key = ModelKey { name: name.clone(), version };
-            let start = Instant::now();
-            let checked = cycle.clone().map_or_else(|| ensemble::check(config, &snapshot), Err);
-            let entry = match checked {
-                Ok(Checked { plan, warnings }) => {
-                    for warning in warnings {
-                        tracing::warn!(model = name, warning, "ensemble has an idle tensor");
-                    }
-                    let servable = Servable {
-                        statistics: ModelStatistics::new(&key),
-                        key: key.clone(),
-                        config: config.clone(),
-                        labels: plan.labels_of_steps().chain(labels.clone()).collect(),
-                        runner: Runner::Ensemble(plan),
-                    };
-                    ready(servable, start)
-                }
-                Err(reason) => unavailable(&name, version, reason),
-            };
-            insert(snapshot.models_mut(), key, entry);
-        }
-    }
-    snapshot
-}
-
-fn ready(servable: Servable, start: Instant) -> VersionEntry {
-    let (key, took) = (&servable.key, start.elapsed());
-    nacre_telemetry::record_model_load(key, took);
-    tracing::info!(model = key.name, version = key.version, seconds = took.as_secs_f64(), "model is ready");
-    VersionEntry::Ready(Arc::new(servable))
-}
-
-fn unavailable(model: &str, version: u64, reason: String) -> VersionEntry {
-    tracing::error!(model, version, reason, "model is unavailable");
-    VersionEntry::Unavailable(reason)
-}
-
-fn insert(models: &mut BTreeMap<String, ModelEntry>, key: ModelKey, entry: VersionEntry) {
-    match models.entry(key.name).or_insert_with(|| ModelEntry::Versions(BTreeMap::new())) {
-        ModelEntry::Versions(versions) => {
-            versions.insert(key.version, entry);
-        }
-        other => *other = ModelEntry::Versions(BTreeMap::from([(key.version, entry)])),
     }
 }
 
