@@ -47,6 +47,8 @@ lint: setup ## format, clippy and, where they are installed, cargo-deny, ruff an
 clean: ## delete what was built; what was downloaded stays
 	rm -rf target plugins/target tests/guests/target .setup/test-models .setup/demo
 	rm -rf model_repository/decode_image/[0-9]* model_repository/top_k_labels/[0-9]*
+	rm -rf model_repository/tokenize/[0-9]* model_repository/pool_sentences/[0-9]*
 
 clean-all: clean ## delete what was downloaded too
-	rm -rf .venv .setup third_party model_repository/*/[0-9]* model_repository/top_k_labels/labels.txt
+	rm -rf .venv .setup third_party model_repository/*/[0-9]*
+	rm -f model_repository/top_k_labels/labels.txt model_repository/tokenize/tokenizer.json

