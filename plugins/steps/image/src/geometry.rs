@@ -32,6 +32,11 @@ impl Orientation {
         };
         Some(Self { transposed, flip_x, flip_y })
     }
+
+    /// Width and height as they are seen, of those that are stored.
+    pub(crate) fn seen(self, (width, height): (usize, usize)) -> (usize, usize) {
+        if self.transposed { (height, width) } else { (width, height) }
+    }
 }
 
 /// A size and a part of it.
@@ -85,7 +90,7 @@ impl Geometry {
         resize: Resize,
         target: (usize, usize),
     ) -> Self {
-        let seen = if orientation.transposed { (height, width) } else { (width, height) };
+        let seen = orientation.seen((width, height));
         let resized = match resize {
             Resize::Straight => target,
             Resize::Crop { shorter_side } => covering(seen, target, shorter_side),

@@ -66,6 +66,27 @@ pub fn decode(bytes: &[u8], options: &Options, values: &mut [f32]) -> Result<(),
     }
 }
 
+/// Width and height of a picture file, upright. Reads its headers alone.
+///
+/// # Errors
+/// Whatever is wrong with the headers.
+pub fn size(bytes: &[u8]) -> Result<(usize, usize), Error> {
+    Ok(match Format::of(bytes)? {
+        Format::Jpeg => {
+            let headers = jpeg::read(bytes)?;
+            headers.notes.orientation().seen((headers.width, headers.height))
+        }
+        Format::Png => {
+            let headers = png::read(bytes)?;
+            headers.orientation.seen((headers.width, headers.height))
+        }
+        Format::WebP => {
+            let headers = webp::read(bytes)?;
+            headers.orientation.seen((headers.width, headers.height))
+        }
+    })
+}
+
 /// Makes an array of pixels a tensor. `pixels` is `[height, width, 3]`, red, green, blue.
 ///
 /// # Errors
