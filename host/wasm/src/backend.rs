@@ -1,22 +1,31 @@
-use std::sync::Arc;
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use nacre_backend::{Backend, ElementModel, Executor, LoadedModel, ModelSource};
 use nacre_config::{InstanceGroup, InstanceKind, ModelConfig};
 use nacre_domain::{Error, Result};
-use tokio::sync::Semaphore;
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::{
-    WasmOptions,
-    bindings::{self, PluginPre},
-    compile, engine,
+    WasmOptions, bindings,
+    compile::{self, Compiler},
+    engine,
     failure::PluginName,
     files::PluginFiles,
+    guest::Guest,
+    incremental::CompiledFunctions,
     interface,
     limits::Limits,
+    load::{self, Built},
     log::PluginLog,
     models,
-    plugin::{Plugin, Prepared, Settings, Shared},
+    plugin::Plugin,
+    report::{LoadReport, Start},
+    settings::Settings,
+    shared::{Shared, Slots},
     state::HostState,
     ticker::Ticker,
     wasi,
@@ -36,7 +45,9 @@ impl WasmBackend {
     /// # Errors
     /// Internal: the processor is not supported, or no thread can be started.
     pub fn new(options: WasmOptions) -> Result<WasmBackend> {
-        let (engine, description) = engine::start(&options)?;
+        let functions = Arc::<CompiledFunctions>::default();
+        let (engine, description) = engine::start(&options, &functions)?;
+        let compiler = Compiler::start(functions)?;
         let ticker = Ticker::start(&engine)
             .map_err(|e| Error::internal(format!("cannot start the thread that interrupts plugins: {e}")))?;
         let mut linker = Linker::new(&engine);
@@ -45,10 +56,10 @@ impl WasmBackend {
                 bindings::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut HostState| state)
             })
             .map_err(|e| Error::internal(format!("cannot link the plugin interface: {e:#}")))?;
-        let slots = Semaphore::new(usize::try_from(options.max_instances).unwrap_or(usize::MAX));
+        let slots = Slots::new(options.max_instances);
         Ok(WasmBackend {
             options,
-            shared: Arc::new(Shared { engine, slots, _ticker: ticker }),
+            shared: Arc::new(Shared { engine, compiler, slots, _ticker: ticker }),
             linker,
             description,
         })
@@ -59,32 +70,51 @@ impl WasmBackend {
         format!("nacre:plugin@{}, {}", interface::HOST_VERSION, self.description)
     }
 
-    fn prepare(&self, source: &ModelSource) -> Result<Prepared> {
+    /// Loads one version as [`Backend::load`] does, and says what it found and what it took.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_with_report(&self, source: &ModelSource) -> Result<(LoadedModel, LoadReport)> {
+        warn_of_no_effect(source);
+        let (plugin, report) = self.load_plugin(source)?;
+        let count = u32::try_from(plugin.concurrency()).ok();
+        let group = InstanceGroup { kind: InstanceKind::Cpu, count, gpus: Vec::new() };
+        let loaded = LoadedModel {
+            config: Arc::new(plugin.config.with_instance_groups(vec![group])?),
+            calls: plugin.guest.granted.to_vec(),
+            executor: Executor::PerElement(Arc::new(plugin)),
+        };
+        Ok((loaded, report))
+    }
+
+    fn load_plugin(&self, source: &ModelSource) -> Result<(Plugin, LoadReport)> {
+        let started = Instant::now();
+        let guest = self.guest(source).map_err(|e| e.context(PluginName(source.key.clone())))?;
+        let file = component_file(source).map_err(|e| e.context(&guest.name))?;
+        let bytes = compile::read(file, self.options.max_component_mb.saturating_mul(1 << 20))
+            .map_err(|e| e.context(&guest.name))?;
+        let Built { component, signature, mut report } =
+            load::build(&guest, &self.linker, &bytes, &file.display().to_string())?;
+        let unlisted_outputs = signature.unlisted_outputs(&source.config);
+        // Also the comparison: what config.pbtxt and the plugin both name must agree.
+        let config = Arc::new(source.config.with_tensors(signature.inputs, signature.outputs)?);
+        let plugin = Plugin {
+            concurrency: concurrency(&config, &self.options),
+            guest,
+            component,
+            configured: matches!(report.start, Start::Snapshot { .. }),
+            config,
+            unlisted_outputs,
+        };
+        report.total = started.elapsed();
+        tell(source, &report);
+        Ok((plugin, report))
+    }
+
+    fn guest(&self, source: &ModelSource) -> Result<Guest> {
         let config = &source.config;
         let limits = Limits::read(&config.parameters, &self.options)?;
-        let file = source.file.as_deref().ok_or_else(|| {
-            Error::not_found(format!("no component in {}", source.version_directory.display()))
-        })?;
-        let component = compile::component(&self.shared.engine, file)?;
-        interface::check(&component)?;
-        let mut linker = self.linker.clone();
-        let not_linked = |e: wasmtime::Error| {
-            let version = interface::built_for(&component).unwrap_or_default();
-            Error::invalid_argument(format!(
-                "it does not fit the interface (built for nacre:plugin@{version}, this server has nacre:plugin@{}): {e:#}",
-                interface::HOST_VERSION
-            ))
-        };
-        let unknown = wasi::link_refusing(&mut linker, &component).map_err(not_linked)?;
-        if !unknown.is_empty() {
-            return Err(Error::invalid_argument(format!(
-                "it imports {}, which this server does not have: expected only nacre:plugin@{} and WASI 0.2",
-                unknown.join(", "),
-                interface::HOST_VERSION
-            )));
-        }
-        let component = linker.instantiate_pre(&component).and_then(PluginPre::new).map_err(not_linked)?;
-        Ok(Prepared {
+        Ok(Guest {
             shared: Arc::clone(&self.shared),
             name: PluginName(source.key.clone()),
             limits,
@@ -96,22 +126,44 @@ impl WasmBackend {
                 source.version_directory.clone(),
                 limits.memory() as u64,
             )),
-            component,
         })
     }
+}
 
-    fn load_plugin(&self, source: &ModelSource) -> Result<Plugin> {
-        let prepared = self.prepare(source).map_err(|e| e.context(PluginName(source.key.clone())))?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .map_err(|e| Error::internal(format!("cannot run the plugin: {e}")))?;
-        let signature = runtime.block_on(prepared.probe())?;
-        let unlisted_outputs = signature.unlisted_outputs(&source.config);
-        // Also the comparison: what config.pbtxt and the plugin both name must agree.
-        let config = Arc::new(source.config.with_tensors(signature.inputs, signature.outputs)?);
-        Ok(Plugin { prepared, concurrency: concurrency(&config, &self.options), config, unlisted_outputs })
+fn component_file(source: &ModelSource) -> Result<&Path> {
+    source
+        .file
+        .as_deref()
+        .ok_or_else(|| Error::not_found(format!("no component in {}", source.version_directory.display())))
+}
+
+/// Says in the log what a load took, and where a plugin is slower than it could be.
+fn tell(source: &ModelSource, report: &LoadReport) {
+    let (model, version) = (source.key.name.as_str(), source.key.version);
+    if let Start::Configure { reason } = &report.start {
+        tracing::warn!(
+            model,
+            version,
+            configure_ms = milliseconds(report.configure),
+            "the plugin is configured again for every request, since its memory cannot be snapshotted: {reason}"
+        );
     }
+    tracing::debug!(
+        model,
+        version,
+        compile_ms = milliseconds(report.compile),
+        describe_ms = milliseconds(report.describe),
+        configure_ms = milliseconds(report.configure),
+        snapshot_ms = milliseconds(report.snapshot),
+        image_bytes = report.image_bytes,
+        from_cache = report.from_cache,
+        total_ms = milliseconds(report.total),
+        "plugin loaded"
+    );
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e4).round() / 10.0
 }
 
 impl Backend for WasmBackend {
@@ -124,15 +176,7 @@ impl Backend for WasmBackend {
     }
 
     fn load(&self, source: &ModelSource) -> Result<LoadedModel> {
-        warn_of_no_effect(source);
-        let plugin = self.load_plugin(source)?;
-        let count = u32::try_from(plugin.concurrency()).ok();
-        let group = InstanceGroup { kind: InstanceKind::Cpu, count, gpus: Vec::new() };
-        Ok(LoadedModel {
-            config: Arc::new(plugin.config.with_instance_groups(vec![group])?),
-            calls: plugin.prepared.granted.to_vec(),
-            executor: Executor::PerElement(Arc::new(plugin)),
-        })
+        self.load_with_report(source).map(|(loaded, _)| loaded)
     }
 }
 

@@ -7,7 +7,7 @@ use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace, component::Resour
 use wasmtime_wasi::I32Exit;
 
 use crate::{
-    MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
+    CONFIGURE_TIMEOUT_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
     bindings::types,
     limits::{HANDLES, LimitReached, Limits, TABLE_ELEMENTS},
 };
@@ -16,16 +16,32 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallDeadline {
     moment: Instant,
-    of_request: bool,
+    whose: Whose,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Request,
+    Process,
+    Configure,
 }
 
 impl CallDeadline {
-    /// The earlier of the request's deadline and the plugin's own limit from now.
-    pub(crate) fn new(request: Deadline, timeout: Duration) -> CallDeadline {
+    /// The earlier of the request's deadline and the plugin's limit for `process` from now.
+    pub(crate) fn process(request: Deadline, limits: &Limits) -> CallDeadline {
+        CallDeadline::new(request, limits.timeout, Whose::Process)
+    }
+
+    /// The earlier of the request's deadline and the plugin's limit for `describe` and `configure` from now.
+    pub(crate) fn configure(request: Deadline, limits: &Limits) -> CallDeadline {
+        CallDeadline::new(request, limits.configure_timeout, Whose::Configure)
+    }
+
+    fn new(request: Deadline, timeout: Duration, whose: Whose) -> CallDeadline {
         let limit = Instant::now() + timeout;
         match request.moment() {
-            Some(moment) if moment <= limit => CallDeadline { moment, of_request: true },
-            _ => CallDeadline { moment: limit, of_request: false },
+            Some(moment) if moment <= limit => CallDeadline { moment, whose: Whose::Request },
+            _ => CallDeadline { moment: limit, whose },
         }
     }
 
@@ -39,13 +55,17 @@ impl CallDeadline {
 
     /// The error for a call that did not end in time.
     pub(crate) fn error(self, name: &PluginName, limits: &Limits) -> Error {
-        Error::deadline_exceeded(if self.of_request {
-            format!("the request's deadline passed while {name} was running")
-        } else {
-            format!(
+        Error::deadline_exceeded(match self.whose {
+            Whose::Request => format!("the request's deadline passed while {name} was running"),
+            Whose::Process => format!(
                 "{name} did not answer within {} ms (parameter {TIMEOUT_PARAMETER} of its config.pbtxt sets the limit)",
                 limits.timeout.as_millis()
-            )
+            ),
+            Whose::Configure => format!(
+                "{name} was not configured within {} ms (parameter {CONFIGURE_TIMEOUT_PARAMETER} of its config.pbtxt \
+                 sets the limit)",
+                limits.configure_timeout.as_millis()
+            ),
         })
     }
 }

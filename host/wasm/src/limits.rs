@@ -3,12 +3,14 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use nacre_domain::{Error, Result};
 use wasmtime::ResourceLimiter;
 
-use crate::WasmOptions;
+use crate::{MODELS_PARAMETER, WasmOptions};
 
 /// Parameter of config.pbtxt: most memory of one instance, in MiB.
 pub const MEMORY_PARAMETER: &str = "NACRE_MEMORY_MB";
-/// Parameter of config.pbtxt: most time for `configure` and `process` together, in milliseconds.
+/// Parameter of config.pbtxt: most time for `process`, in milliseconds.
 pub const TIMEOUT_PARAMETER: &str = "NACRE_TIMEOUT_MS";
+/// Parameter of config.pbtxt: most time for `describe` and `configure` together, in milliseconds.
+pub const CONFIGURE_TIMEOUT_PARAMETER: &str = "NACRE_CONFIGURE_TIMEOUT_MS";
 /// Parameter of config.pbtxt: largest answer, in MiB.
 pub const OUTPUT_PARAMETER: &str = "NACRE_OUTPUT_MB";
 
@@ -34,6 +36,7 @@ pub(crate) const RANDOM_BYTES: u64 = MIB as u64;
 pub(crate) struct Limits {
     pub memory_mb: u32,
     pub timeout: Duration,
+    pub configure_timeout: Duration,
     pub output_mb: u32,
 }
 
@@ -60,6 +63,11 @@ impl Limits {
         Ok(Limits {
             memory_mb: small(read(MEMORY_PARAMETER, 256, options.max_memory_mb.min(4096).into())?),
             timeout: Duration::from_millis(read(TIMEOUT_PARAMETER, 10_000, most_milliseconds)?),
+            configure_timeout: Duration::from_millis(read(
+                CONFIGURE_TIMEOUT_PARAMETER,
+                60_000,
+                most_milliseconds,
+            )?),
             output_mb: small(read(OUTPUT_PARAMETER, 64, options.max_output_mb.into())?),
         })
     }
@@ -68,7 +76,14 @@ impl Limits {
     pub(crate) fn unknown(parameters: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
         parameters.keys().map(String::as_str).filter(|name| {
             name.starts_with("NACRE_")
-                && ![MEMORY_PARAMETER, TIMEOUT_PARAMETER, OUTPUT_PARAMETER].contains(name)
+                && ![
+                    MEMORY_PARAMETER,
+                    TIMEOUT_PARAMETER,
+                    CONFIGURE_TIMEOUT_PARAMETER,
+                    OUTPUT_PARAMETER,
+                    MODELS_PARAMETER,
+                ]
+                .contains(name)
         })
     }
 
@@ -113,6 +128,10 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn new(limits: &Limits) -> Meter {
         Meter { memory: 0, memory_limit: limits.memory(), table_elements: 0 }
+    }
+
+    pub(crate) fn unlimited() -> Meter {
+        Meter { memory: 0, memory_limit: usize::MAX, table_elements: 0 }
     }
 }
 

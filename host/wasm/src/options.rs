@@ -11,6 +11,8 @@ pub struct WasmOptions {
     pub max_memory_mb: u32,
     /// Longest call that a model's parameter `NACRE_TIMEOUT_MS` may ask for.
     pub max_timeout: Duration,
+    /// Largest component, in MiB.
+    pub max_component_mb: u64,
     /// Largest answer that a model's parameter `NACRE_OUTPUT_MB` may ask for, in MiB.
     pub max_output_mb: u32,
 }
@@ -22,6 +24,7 @@ impl Default for WasmOptions {
             max_instances: 256,
             max_memory_mb: 4096,
             max_timeout: Duration::from_secs(600),
+            max_component_mb: 256,
             max_output_mb: 1024,
         }
     }

@@ -24,6 +24,7 @@ pub(crate) struct HostState {
     pub(crate) request: Arc<str>,
     files: Arc<PluginFiles>,
     pub(crate) models: Models,
+    pub(crate) deadline: CallDeadline,
 }
 
 /// A store for one call, with every limit set.
@@ -52,17 +53,34 @@ pub(crate) fn store(
         request,
         files: Arc::clone(files),
         models,
+        deadline,
     };
     let mut store = Store::new(engine, state);
     store.limiter(|state| &mut state.meter);
     store.set_hostcall_fuel(limits.output().saturating_add(limits::CALL_OVERHEAD));
     store.set_max_component_handles(limits::HANDLES);
     store.set_epoch_deadline(1);
-    store.epoch_deadline_callback(move |_| {
+    store.epoch_deadline_callback(|store| {
         // Yielding at each tick lets plugins share a thread and lets a dropped call end.
-        Ok(if deadline.has_passed() { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+        let passed = store.data().deadline.has_passed();
+        Ok(if passed { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
     });
     store
+}
+
+impl HostState {
+    /// Why a snapshot taken now would not work: the guest holds handles, which its memory may remember and a new instance
+    /// has not.
+    pub(crate) fn handles_held(&self) -> Option<String> {
+        (!self.table.is_empty()).then(|| {
+            "it holds streams or timers that it opened in configure, such as standard output".to_owned()
+        })
+    }
+
+    /// For what the host itself does with the instance.
+    pub(crate) fn lift_limits(&mut self) {
+        self.meter = Meter::unlimited();
+    }
 }
 
 impl WasiView for HostState {

@@ -13,7 +13,9 @@ use nacre_domain::{
     Deadline,
     ErrorCode::{self, DeadlineExceeded, Internal},
 };
-use nacre_wasm::{MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER, WasmOptions};
+use nacre_wasm::{
+    CONFIGURE_TIMEOUT_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER, WasmOptions,
+};
 
 /// Asks the guest to misbehave and sees that the error is as expected, that its next request succeeds, and that
 /// another model's does.
@@ -55,8 +57,11 @@ fn waiting_ends_at_the_deadline() {
 #[test]
 fn spinning_while_it_is_configured_is_a_load_error() {
     let server = Server::new();
-    let error = server.load("spin_in_configure", "spin_in_configure", &timeout(200));
-    assert!(message(error.map(|_| ()), DeadlineExceeded).contains("did not answer within 200 ms"));
+    let limit = parameter(CONFIGURE_TIMEOUT_PARAMETER, "200");
+    let error = server.load("spin_in_configure", "spin_in_configure", &limit);
+    let text = message(error.map(|_| ()), DeadlineExceeded);
+    assert!(text.contains("was not configured within 200 ms"), "{text}");
+    assert!(text.contains(CONFIGURE_TIMEOUT_PARAMETER), "{text}");
     let other = server.model("echo", "");
     assert_eq!(server.call(&other, b"hello").unwrap(), b"hello");
 }
