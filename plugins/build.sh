@@ -42,6 +42,10 @@ build_c top_k_labels examples/c-top-k-labels/top_k_labels.c
 
 publish $built/decode_image.wasm out/decode_image.wasm
 publish $built/preprocess.wasm out/preprocess.wasm
+publish $built/tokenize.wasm out/tokenize.wasm
+publish $built/pool_sentences.wasm out/pool_sentences.wasm
 publish target/c/top_k_labels.wasm out/top_k_labels.wasm
 publish out/decode_image.wasm ../model_repository/decode_image/1/plugin.wasm
+publish out/tokenize.wasm ../model_repository/tokenize/1/plugin.wasm
+publish out/pool_sentences.wasm ../model_repository/pool_sentences/1/plugin.wasm
 publish out/top_k_labels.wasm ../model_repository/top_k_labels/1/plugin.wasm

@@ -45,7 +45,12 @@ impl Batch {
     }
 
     fn write(&self, values: &mut [i64], of_row: impl Fn(&Encoding) -> &[u32], padding: i64) {
-        assert_eq!(values.len(), self.rows.len() * self.length, "values of a tensor of shape {:?}", self.shape());
+        assert_eq!(
+            values.len(),
+            self.rows.len() * self.length,
+            "values of a tensor of shape {:?}",
+            self.shape()
+        );
         if self.length == 0 {
             return;
         }

@@ -20,7 +20,9 @@ pub enum Error {
     },
 
     /// Texts may be longer than any length to pad to.
-    #[error("parameter 'pad_to_buckets' ends at {largest}: expected a bucket for texts of max_length, {max_length}")]
+    #[error(
+        "parameter 'pad_to_buckets' ends at {largest}: expected a bucket for texts of max_length, {max_length}"
+    )]
     Buckets {
         /// The longest bucket.
         largest: usize,

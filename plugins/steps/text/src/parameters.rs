@@ -53,7 +53,8 @@ impl Options {
                     "parameter 'pad_to_buckets' has {wrong}: expected lengths from 1 to {MOST_TOKENS}"
                 )));
             }
-            return Self { max_length, padding: Some(Padding::Buckets(buckets)), ..Self::default() }.finish(settings);
+            return Self { max_length, padding: Some(Padding::Buckets(buckets)), ..Self::default() }
+                .finish(settings);
         }
         let padding = match (to, max_length) {
             (Some(To::MaxLength), None) => {

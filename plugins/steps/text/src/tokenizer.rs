@@ -56,7 +56,8 @@ impl Tokenizer {
         if let Padding::Buckets(lengths) = &padding {
             let largest = lengths.iter().copied().max().unwrap_or(0);
             if max_length.is_none_or(|max_length| max_length > largest) {
-                let max_length = max_length.map_or("which is not set".to_owned(), |length| length.to_string());
+                let max_length =
+                    max_length.map_or("which is not set".to_owned(), |length| length.to_string());
                 return Err(Error::Buckets { largest, max_length });
             }
         }
