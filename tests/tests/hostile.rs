@@ -90,7 +90,7 @@ fn what_cannot_be_loaded_says_why_and_the_others_serve() {
 
     for (name, sentences) in [
         ("unknown_import", &["imports"][..]),
-        ("other_version", &["9.9.9", "0.1.0"]),
+        ("other_version", &["9.9.9", "1.0.0"]),
         ("no_export", &["nacre:plugin"]),
         ("describe_fails", &["describe"]),
         ("configure_fails", &["configure"]),

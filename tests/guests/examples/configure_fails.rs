@@ -1,4 +1,7 @@
 //! Cannot be configured.
-use nacre_guests::{Error, answer, guest};
+use nacre_guests::{ErrorCode, answer, error, guest};
 
-guest!(|_| Ok(answer(vec![])), |_| Err(Error::InvalidArgument("parameter 'k' must be a number".into())));
+guest!(
+    |_| Ok(answer(vec![])),
+    |_| Err(error(ErrorCode::InvalidArgument, "parameter 'k' must be a number"))
+);

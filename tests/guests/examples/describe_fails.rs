@@ -1,4 +1,4 @@
 //! Cannot describe itself.
-use nacre_guests::{Error, answer, guest};
+use nacre_guests::{ErrorCode, answer, error, guest};
 
-guest!(|_| Ok(answer(vec![])), |_| Ok(()), |_| Err(Error::Internal("no idea what I am".into())));
+guest!(|_| Ok(answer(vec![])), |_| Ok(()), |_| Err(error(ErrorCode::Internal, "no idea what I am")));

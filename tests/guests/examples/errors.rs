@@ -1,12 +1,15 @@
 //! Answers with the error that IN names.
-use nacre_guests::{Error, guest, input};
+use nacre_guests::{ErrorCode, error, guest, input};
 
 guest!(|request| {
-    let why = "as asked for".to_owned();
-    Err(match input(request).as_slice() {
-        b"invalid-argument" => Error::InvalidArgument(why),
-        b"not-found" => Error::NotFound(why),
-        b"unavailable" => Error::Unavailable(why),
-        _ => Error::Internal(why),
-    })
+    let code = match input(request).as_slice() {
+        b"invalid-argument" => ErrorCode::InvalidArgument,
+        b"not-found" => ErrorCode::NotFound,
+        b"unsupported" => ErrorCode::Unsupported,
+        b"resource-exhausted" => ErrorCode::ResourceExhausted,
+        b"unavailable" => ErrorCode::Unavailable,
+        b"deadline-exceeded" => ErrorCode::DeadlineExceeded,
+        _ => ErrorCode::Internal,
+    };
+    Err(error(code, "as asked for"))
 });

@@ -1,7 +1,7 @@
 //! Answers with what is not true, in the way that the parameter `lie` of config.pbtxt says.
 use std::sync::OnceLock;
 
-use nacre_guests::{DataType, Error, answer, guest, parameter};
+use nacre_guests::{DataType, ErrorCode, answer, error, guest, parameter};
 
 static LIE: OnceLock<String> = OnceLock::new();
 
@@ -24,7 +24,7 @@ guest!(
                 // SAFETY: not sound at all; what the host makes of it is what is tested.
                 outputs[0].data = unsafe { Vec::from_raw_parts(data.as_mut_ptr(), 2 << 30, 2 << 30) };
             }
-            _ => return Err(Error::InvalidArgument("no such lie".into())),
+            _ => return Err(error(ErrorCode::InvalidArgument, "no such lie")),
         }
         Ok(response)
     },

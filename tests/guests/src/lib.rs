@@ -14,8 +14,8 @@ pub mod bindings {
 pub use bindings::{
     exports::nacre::plugin::step::{self, Description, Settings},
     nacre::plugin::{
-        files, log,
-        types::{DataType, Error, Request, Response, Tensor, TensorSpec, Value},
+        files, log, metrics, models,
+        types::{DataType, Error, ErrorCode, Request, Response, Tensor, TensorSpec, Value},
     },
 };
 
@@ -55,6 +55,11 @@ pub fn input(request: Request) -> Vec<u8> {
         .find(|tensor| tensor.name == "IN")
         .map(|tensor| tensor.data)
         .unwrap_or_default()
+}
+
+/// An error of the plugin's own.
+pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
+    Error { code, message: message.into() }
 }
 
 /// A parameter of config.pbtxt.
