@@ -13,7 +13,10 @@ import tritonclient.http
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-DEMO_MODELS = {"image_classifier", "decode_image", "efficientnet_lite0", "top_k_labels"}
+DEMO_MODELS = {
+    *("image_classifier", "decode_image", "efficientnet_lite0", "top_k_labels"),
+    *("sentence_similarity", "tokenize", "minilm_l6_v2", "pool_sentences"),
+}
 
 # Triton's name → values that survive only if each byte does.
 TENSORS = {
