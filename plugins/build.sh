@@ -25,7 +25,7 @@ build_c() {
   # Its own folder for intermediate files: they are of this compiler and these flags.
   ZIG_GLOBAL_CACHE_DIR=$PWD/target/c/zig ZIG_LOCAL_CACHE_DIR=$PWD/target/c/zig \
     "$python" -m ziglang cc -target wasm32-wasi -mexec-model=reactor -O3 -msimd128 -Wl,--strip-debug -std=c17 -Wall -Wextra -Werror \
-    -I target/c/bindings -I sdk/c "$2" target/c/bindings/plugin.c target/c/bindings/plugin_component_type.o -o "$module"
+    -I target/c/bindings -I sdk/c "$2" sdk/c/nacre.c target/c/bindings/plugin.c target/c/bindings/plugin_component_type.o -o "$module"
   target/tools/componentize component "$module" "$component"
 }
 
@@ -38,7 +38,7 @@ fi
 cargo build --release --target wasm32-wasip2
 cargo build --profile tools -p componentize
 target/tools/componentize bindings ../wit target/c/bindings
-build_c top_k_labels examples/c-top-k-labels/top_k_labels.c
+build_c top_k_labels examples/c-top-k-labels/plugin.c
 
 publish $built/decode_image.wasm out/decode_image.wasm
 publish $built/preprocess.wasm out/preprocess.wasm
