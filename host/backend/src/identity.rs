@@ -41,7 +41,11 @@ impl Backend for IdentityBackend {
             delay: delay(config)?,
             interrupted: Arc::default(),
         };
-        Ok(LoadedModel { config: Arc::clone(config), executor: Executor::Batched(Arc::new(model)), calls: Vec::new() })
+        Ok(LoadedModel {
+            config: Arc::clone(config),
+            executor: Executor::Batched(Arc::new(model)),
+            calls: Vec::new(),
+        })
     }
 }
 

@@ -27,7 +27,8 @@ impl Callees {
         let mut models = BTreeMap::new();
         for name in names {
             snapshot.find(name, None).map_err(|error| error.context("a model that it may call"))?;
-            let versions = snapshot.ready_versions(name).map(|servable| (servable.key.version, servable.clone()));
+            let versions =
+                snapshot.ready_versions(name).map(|servable| (servable.key.version, servable.clone()));
             models.insert(name.clone(), versions.collect::<BTreeMap<_, _>>());
         }
         let deepest = models.values().flat_map(BTreeMap::values).map(|servable| servable.levels()).max();

@@ -214,7 +214,7 @@ impl RunningQueue {
         callees: Option<Arc<dyn ModelCalls>>,
     ) -> Result<Completion> {
         match &self.queue {
-            Some(queue) => queue.submit(request, callees.as_ref()).await,
+            Some(queue) => queue.submit_with(request, callees.as_ref()).await,
             // Only between the taking in `drop` and the end of `drop`, when nobody can call this.
             None => Err(Error::unavailable(format!("model '{}' is being unloaded", request.model))),
         }

@@ -104,6 +104,14 @@ impl ModelQueue {
         Ok(ModelQueue { key, max_batch_size, path, in_flight })
     }
 
+    /// [`ModelQueue::submit_with`] for a model that calls no others.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn submit(&self, request: InferenceRequest) -> Result<Completion> {
+        self.submit_with(request, None).await
+    }
+
     /// Runs one request, which has been validated against the configuration; `models` are those that a per-element model
     /// may call meanwhile. Needs a tokio runtime with time.
     ///
@@ -113,7 +121,7 @@ impl ModelQueue {
     /// # Errors
     /// Unavailable if the queue is full, the model stopped or its instances lost; deadline exceeded; invalid argument
     /// for a batch of no rows; or what the model failed with.
-    pub async fn submit(
+    pub async fn submit_with(
         &self,
         request: InferenceRequest,
         models: Option<&Arc<dyn ModelCalls>>,

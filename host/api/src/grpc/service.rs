@@ -119,9 +119,17 @@ impl GrpcInferenceService for InferenceService {
 
     async fn repository_model_load(
         &self,
-        _: Request<RepositoryModelLoadRequest>,
+        request: Request<RepositoryModelLoadRequest>,
     ) -> Answer<RepositoryModelLoadResponse> {
-        unsupported("loading models by request")
+        let request = request.into_inner();
+        if !request.repository_name.is_empty() {
+            return unsupported("loading a model of a repository by name ('repository_name')");
+        }
+        if let Some(name) = request.parameters.keys().next() {
+            return unsupported(&format!("loading a model with the parameter '{name}'"));
+        }
+        let loaded = self.engine.load_model(&request.model_name).await;
+        answer(loaded.map(|()| RepositoryModelLoadResponse::default()))
     }
 
     async fn repository_model_unload(

@@ -34,7 +34,8 @@ pub fn http_router(engine: Arc<Engine>, options: ApiOptions) -> Router {
         .route("/v2/health/live", get(health::live))
         .route("/v2/health/ready", get(health::ready))
         .route("/v2/models/stats", get(metadata::all_statistics))
-        .route("/v2/repository/index", post(repository::index));
+        .route("/v2/repository/index", post(repository::index))
+        .route("/v2/repository/models/{model}/load", post(repository::load));
     let routes = of_model(routes, "", get(metadata::model));
     let routes = of_model(routes, "/ready", get(health::model_ready));
     let routes = of_model(routes, "/config", get(metadata::config));

@@ -217,14 +217,20 @@ async fn wrong_requests_get_their_code_and_a_sentence() {
         assert_eq!(status.code(), code, "{status}");
         assert!(words.iter().all(|word| status.message().contains(word)), "{status}");
     }
-    let load = RepositoryModelLoadRequest::default();
-    let status = call::<_, RepositoryModelLoadResponse>(server, service!("RepositoryModelLoad"), load)
+    let unload = RepositoryModelUnloadRequest::default();
+    let status = call::<_, RepositoryModelUnloadResponse>(server, service!("RepositoryModelUnload"), unload)
         .await
         .unwrap_err();
     assert_eq!(
         (status.code(), status.message()),
-        (Code::Unimplemented, "loading models by request is not supported by this server")
+        (Code::Unimplemented, "unloading models by request is not supported by this server")
     );
+    for (model, code) in [("pair", Code::Ok), ("nowhere", Code::NotFound), ("broken", Code::Unavailable)] {
+        let load = RepositoryModelLoadRequest { model_name: model.into(), ..Default::default() };
+        let loaded =
+            call::<_, RepositoryModelLoadResponse>(server, service!("RepositoryModelLoad"), load).await;
+        assert_eq!(loaded.map_or_else(|status| status.code(), |_| Code::Ok), code, "{model}");
+    }
     assert!(infer(server, pair("pair")).await.is_ok(), "the server goes on");
 }
 

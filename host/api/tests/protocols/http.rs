@@ -211,7 +211,13 @@ async fn wrong_requests_get_their_status_and_a_sentence() {
         ("POST", infer, with("INPUT0", "FP32", &[1, 1], &[1.0]), 400, vec!["INPUT0", "[1,1]"]),
         ("POST", infer, with("INPUT0", "FP32", &[9, 2], &[0.0; 18]), 400, vec!["pair", "9", "8"]),
         ("POST", infer, wrong_output.to_string(), 400, vec!["pair", "OUTPUT7"]),
-        ("POST", "/v2/repository/index", r#"{"ready":1}"#.to_owned(), 400, vec!["index request", "boolean"]),
+        (
+            "POST",
+            "/v2/repository/index",
+            r#"{"ready":1}"#.to_owned(),
+            400,
+            vec!["repository request", "boolean"],
+        ),
         ("GET", "/v2/models/nothing/stats", String::new(), 404, vec!["nothing"]),
     ] {
         let answer = server.send(method, path, &[], body.clone().into()).await;
@@ -346,4 +352,23 @@ async fn shutting_down_finishes_what_is_running_and_takes_nothing_new() {
     assert!(head(&mut running).await.starts_with("HTTP/1.1 200"));
     timeout(SOON, grpc).await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_model_is_loaded_anew_on_request() {
+    let server = Server::start().await;
+    for body in ["", "{}", r#"{"parameters": {}}"#] {
+        let answer = server.post("/v2/repository/models/pair/load", body).await;
+        assert_eq!((answer.status, &answer.body[..]), (200, &b""[..]), "{body}");
+    }
+    for (model, body, status, words) in [
+        ("nowhere", "", 404, "no repository has a folder of model 'nowhere'"),
+        ("broken", "", 503, "backend 'python' is not part of this server"),
+        ("pair", "[", 400, "not what was expected"),
+        ("pair", r#"{"parameters": {"config": "{}"}}"#, 501, "the parameter 'config'"),
+    ] {
+        let answer = server.post(&format!("/v2/repository/models/{model}/load"), body).await;
+        assert_eq!(answer.status, status, "{model} {body}");
+        assert!(answer.error().contains(words), "{}", answer.error());
+    }
 }

@@ -19,7 +19,8 @@ use crate::{
 /// The snapshot of these models. A model that needs others comes after them, so all that one request can reach is of this
 /// one snapshot; it is unavailable, with the reason, if one of them is.
 pub(crate) fn link(known: &BTreeMap<String, Known>) -> Snapshot {
-    let mut snapshot = Snapshot::default();
+    // All names from the start: a message that lists them lists all.
+    let mut snapshot = Snapshot::new(known.keys().map(|name| (name.clone(), ModelEntry::Loading)).collect());
     let needs = known.iter().map(|(name, model)| (name.clone(), model.needs()));
     let needs: BTreeMap<_, _> = needs.filter(|(_, needs)| !needs.is_empty()).collect();
     let (order, cyclic) = in_order(&needs);
@@ -31,10 +32,12 @@ pub(crate) fn link(known: &BTreeMap<String, Known>) -> Snapshot {
         let Some(model) = known.get(&name) else { continue };
         let entry = match (model, cycle) {
             (Known::Broken(reason), _) => ModelEntry::Broken(reason.clone()),
-            (Known::Loaded(versions), cycle) => ModelEntry::Versions(versions_of(versions, |_, version| match &cycle {
-                Some(reason) => Err(reason.clone()),
-                None => with_callees(version, &snapshot),
-            })),
+            (Known::Loaded(versions), cycle) => {
+                ModelEntry::Versions(versions_of(versions, |_, version| match &cycle {
+                    Some(reason) => Err(reason.clone()),
+                    None => with_callees(version, &snapshot),
+                }))
+            }
             (Known::Ensemble(ensemble), cycle) => {
                 ModelEntry::Versions(versions_of(&ensemble.versions, |version, statistics| match &cycle {
                     Some(reason) => Err(reason.clone()),
@@ -56,7 +59,10 @@ fn versions_of<T>(
 ) -> BTreeMap<u64, VersionEntry> {
     let entry = |(&number, version): (&u64, &Result<Arc<T>, String>)| {
         let linked = version.as_ref().map_err(Clone::clone).and_then(|version| link(number, version));
-        (number, linked.map_or_else(VersionEntry::Unavailable, |servable| VersionEntry::Ready(Arc::new(servable))))
+        (
+            number,
+            linked.map_or_else(VersionEntry::Unavailable, |servable| VersionEntry::Ready(Arc::new(servable))),
+        )
     };
     versions.iter().map(entry).collect()
 }

@@ -155,7 +155,9 @@ impl Lifecycle {
                 Ok(Prepared { versions, missing, backend: Some(backend), .. }) => {
                     let job = |source| LoadJob { source, backend: backend.clone() };
                     jobs.extend(versions.into_iter().map(job));
-                    Known::Loaded(missing.into_iter().map(|(version, reason)| (version, Err(reason))).collect())
+                    Known::Loaded(
+                        missing.into_iter().map(|(version, reason)| (version, Err(reason))).collect(),
+                    )
                 }
                 Ok(Prepared { config, versions, missing, backend: None, labels }) => {
                     let missing = missing.into_iter().map(|(version, reason)| (version, Err(reason)));

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::Path,
+    pin::Pin,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -12,7 +13,8 @@ use std::{
 
 use bytes::Bytes;
 use nacre_backend::{
-    Backend, BatchedModel, Execution, Executor, Instance, LoadedModel, ModelSource, Placement,
+    Backend, BatchedModel, ElementModel, ElementRequest, Execution, Executor, Instance, LoadedModel,
+    ModelSource, Placement,
 };
 use nacre_config::ModelConfig;
 use nacre_domain::{
@@ -62,6 +64,12 @@ impl Repository {
     ) -> &Repository {
         let extra = format!("parameters {{ key: \"behaviour\" value {{ string_value: \"{behaviour}\" }} }}");
         self.model(name, &config("backend: \"test\"", max_batch, inputs, outputs, &extra))
+    }
+
+    /// A model that calls others (their names with commas between them) and adds their answers.
+    pub fn caller(&self, name: &str, calls: &str) -> &Repository {
+        let extra = format!("parameters {{ key: \"calls\" value {{ string_value: \"{calls}\" }} }}");
+        self.model(name, &config("backend: \"test\"", 0, &["x FP32 [1]"], &["y FP32 [1]"], &extra))
     }
 
     /// An ensemble; steps as `model | input=tensor … | output=tensor …`.
@@ -268,6 +276,12 @@ impl Backend for TestBackend {
             };
             config = Arc::new(config.with_tensors(vec![spec("x")], vec![spec("y")])?);
         }
+        if let Some(calls) = config.parameters.get("calls") {
+            let calls: Vec<String> = calls.split(',').map(str::to_owned).collect();
+            let executor =
+                Executor::PerElement(Arc::new(CallingModel { config: config.clone(), calls: calls.clone() }));
+            return Ok(LoadedModel { config, executor, calls });
+        }
         let made = AtomicUsize::new(0);
         let model = TestModel { config: config.clone(), behaviour, switches: self.switches.clone(), made };
         Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)), calls: Vec::new() })
@@ -296,6 +310,48 @@ impl BatchedModel for TestModel {
             switches: self.switches.clone(),
             _alive: self.switches.instances.clone(),
         }))
+    }
+}
+
+/// Asks other models for what its input becomes, and gives the sum of their answers.
+struct CallingModel {
+    config: Arc<ModelConfig>,
+    calls: Vec<String>,
+}
+
+impl ElementModel for CallingModel {
+    fn concurrency(&self) -> usize {
+        1
+    }
+
+    fn process<'a>(
+        &'a self,
+        request: ElementRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<Execution>> + Send + 'a>> {
+        Box::pin(async move {
+            let models = request.models.unwrap();
+            let mut answers = Vec::new();
+            for name in &self.calls {
+                let call = InferenceRequest {
+                    model: name.clone(),
+                    version: None,
+                    id: request.id.clone(),
+                    parameters: Parameters::new(),
+                    inputs: request.inputs.clone(),
+                    outputs: Vec::new(),
+                    deadline: request.deadline,
+                };
+                answers.extend(models.infer(call).await?.outputs);
+            }
+            let output = &self.config.outputs[0].spec;
+            let tensor = Tensor {
+                name: output.name.clone(),
+                data_type: output.data_type,
+                shape: request.inputs[0].shape.clone(),
+                data: sum(&answers),
+            };
+            Ok(Execution { outputs: vec![tensor], ..Execution::default() })
+        })
     }
 }
 

@@ -8,7 +8,11 @@ use nacre_domain::{InferenceRequest, Result, Tensor};
 ///
 /// # Errors
 /// Internal if an input has other rows than that, which the engine has refused before.
-pub(super) fn split(request: InferenceRequest, rows: Option<usize>, models: Option<&Arc<dyn ModelCalls>>) -> Result<Vec<ElementRequest>> {
+pub(super) fn split(
+    request: InferenceRequest,
+    rows: Option<usize>,
+    models: Option<&Arc<dyn ModelCalls>>,
+) -> Result<Vec<ElementRequest>> {
     let outputs: Vec<String> = request.outputs.into_iter().map(|output| output.name).collect();
     let element = |inputs: Vec<Tensor>| ElementRequest {
         id: request.id.clone(),
