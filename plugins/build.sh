@@ -42,6 +42,7 @@ build_c top_k_labels examples/c-top-k-labels/plugin.c
 
 publish $built/decode_image.wasm out/decode_image.wasm
 publish $built/preprocess.wasm out/preprocess.wasm
+publish $built/average.wasm out/average.wasm
 publish $built/tokenize.wasm out/tokenize.wasm
 publish $built/pool_sentences.wasm out/pool_sentences.wasm
 publish target/c/top_k_labels.wasm out/top_k_labels.wasm
