@@ -26,7 +26,7 @@ build: setup ## build the server: target/release/nacre
 plugins: setup ## build the plugins into the model repository
 	@scripts/with_wasm_toolchain.sh plugins/build.sh
 
-demo: build plugins ## classify three photographs from end to end
+demo: build plugins ## classify three photographs and compare five sentences, from end to end
 	@$(VENV) scripts/demo.py
 
 serve: build plugins ## serve the demo repository on ports 8000 (HTTP), 8001 (gRPC), 8002 (metrics)

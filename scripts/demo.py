@@ -1,4 +1,5 @@
-"""Classifies three photographs through the whole server, and shows what happened. `make demo`."""
+"""Classifies three photographs and compares five sentences through the whole server, and shows what happened.
+`make demo`."""
 
 import http.client
 import json
@@ -19,6 +20,16 @@ PHOTOGRAPHS = [ROOT / ".setup" / "photographs" / name for name in ("chelsea.png"
 MODEL = "image_classifier"
 STEPS = ["decode_image", "efficientnet_lite0", "top_k_labels"]
 SHOWN = 3
+
+SENTENCES = [
+    "A cat sits on the mat.",
+    "A kitten is resting on a rug.",
+    "The stock market fell sharply today.",
+    "Share prices dropped this morning.",
+    "How do I bake bread?",
+]
+SENTENCE_MODEL = "sentence_similarity"
+ALIKE = 0.4
 
 COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
@@ -89,6 +100,16 @@ class Client:
         outputs = {output["name"]: output["data"] for output in answer["outputs"]}
         return Answer(photograph, outputs["label"], outputs["probability"], total, steps)
 
+    def compare(self, sentences: list[str]) -> tuple[list[list[float]], float]:
+        """How alike each sentence is to each, and how long the answer took, in milliseconds."""
+        text = {"name": "text", "datatype": "BYTES", "shape": [len(sentences)], "data": sentences}
+        request = {"inputs": [text], "outputs": [{"name": "similarity"}]}
+        started = time.perf_counter()
+        answer = self.call("POST", f"/v2/models/{SENTENCE_MODEL}/infer", json.dumps(request).encode())
+        total = (time.perf_counter() - started) * 1000
+        values = answer["outputs"][0]["data"]
+        return [values[at : at + len(sentences)] for at in range(0, len(values), len(sentences))], total
+
 
 def show(answers: list[Answer]) -> None:
     print()
@@ -103,6 +124,16 @@ def show(answers: list[Answer]) -> None:
                 line += "".join(f"{ms:>17.1f} ms" for ms in answer.step_ms) + f"{answer.total_ms:>9.1f} ms"
             print(line.rstrip())
     print()
+
+
+def show_similarities(similarities: list[list[float]], total_ms: float) -> None:
+    columns = "".join(f"{number:>7}" for number in range(1, len(SENTENCES) + 1))
+    print(styled(f"{'sentence':<42}{columns}   how alike they are", "1"))
+    for number, (sentence, row) in enumerate(zip(SENTENCES, similarities), 1):
+        cells = [f"{value:>7.2f}" for value in row]
+        cells = [styled(cell, "32") if value > ALIKE else cell for cell, value in zip(cells, row)]
+        print(f"{number}  {sentence:<39}" + "".join(cells))
+    print(f"{SENTENCE_MODEL} answered in {total_ms:.1f} ms: tokenize, minilm_l6_v2, pool_sentences\n")
 
 
 def show_curl(server: Server, photograph: Path) -> None:
@@ -141,6 +172,7 @@ def main() -> None:
         try:
             client = Client(server)
             show([client.classify(photograph) for photograph in PHOTOGRAPHS])
+            show_similarities(*client.compare(SENTENCES))
             show_curl(server, PHOTOGRAPHS[0])
         except (ServerFailed, OSError, http.client.HTTPException, KeyError, IndexError) as error:
             raise server.failed(str(error) or repr(error)) from error

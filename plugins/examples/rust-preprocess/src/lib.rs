@@ -3,9 +3,9 @@
 //! - input `image`: UINT8 [-1, -1, 3], height, width, and red, green, blue
 //! - output `tensor`: FP32 [3, height, width], or [height, width, 3] with `layout` HWC
 //!
-//! Parameters, all of them optional, with their defaults: `width` 224, `height` 224, `resize` straight (or crop,
-//! letterbox), `shorter_side` (with crop; the smallest that covers the target), `fill` 0 (with letterbox), `mean` and
-//! `std` (ImageNet's), `layout` CHW.
+//! Parameters, all of them optional, with their defaults: `width` and `height` as `tensor` has them in config.pbtxt,
+//! else 224; `resize` straight (or crop, letterbox), `shorter_side` (with crop; the smallest that covers the target),
+//! `fill` 0 (with letterbox), `mean` and `std` (ImageNet's), `layout` CHW.
 
 use nacre_image::{Options, PARAMETERS};
 use nacre_plugin::{DataType, Description, Error, Plugin, Request, Response, Settings, Tensor, TensorSpec};
@@ -16,7 +16,7 @@ struct Preprocess {
 
 impl Plugin for Preprocess {
     fn describe(settings: &Settings) -> Result<Description, Error> {
-        let options = Options::from_settings(settings, Options::default())?;
+        let options = Options::from_settings(settings, "tensor", Options::default())?;
         Ok(Description {
             summary: "resizes and normalises an RGB array".to_owned(),
             inputs: vec![TensorSpec::new("image", DataType::Uint8, &[-1, -1, 3])],
@@ -26,7 +26,7 @@ impl Plugin for Preprocess {
 
     fn configure(settings: &Settings) -> Result<Self, Error> {
         settings.warn_unknown(PARAMETERS);
-        Ok(Self { options: Options::from_settings(settings, Options::default())? })
+        Ok(Self { options: Options::from_settings(settings, "tensor", Options::default())? })
     }
 
     fn process(&mut self, request: Request) -> Result<Response, Error> {
