@@ -23,6 +23,11 @@ pub(crate) enum MetricName {
     CpuUtilization,
     CpuMemoryTotal,
     CpuMemoryUsed,
+    PluginCalls,
+    PluginFailures,
+    PluginInstantiate,
+    PluginMemoryPeak,
+    PluginLoad,
 }
 
 /// Upper bounds in seconds of our own histograms: a plugin takes tens of microseconds, a large model seconds.
@@ -31,11 +36,15 @@ const SECONDS: &[f64] = &[
     30.0,
 ];
 
+/// Upper bounds in seconds for what takes microseconds, and milliseconds when memory is short.
+const INSTANTIATE_SECONDS: &[f64] =
+    &[0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.1];
+
 /// Triton's default bounds, in milliseconds.
 const FIRST_RESPONSE_MILLISECONDS: &[f64] = &[100.0, 500.0, 2000.0, 5000.0];
 
 impl MetricName {
-    pub(crate) const ALL: [MetricName; 18] = [
+    pub(crate) const ALL: [MetricName; 23] = [
         MetricName::RequestSuccess,
         MetricName::RequestFailure,
         MetricName::InferenceCount,
@@ -54,6 +63,11 @@ impl MetricName {
         MetricName::CpuUtilization,
         MetricName::CpuMemoryTotal,
         MetricName::CpuMemoryUsed,
+        MetricName::PluginCalls,
+        MetricName::PluginFailures,
+        MetricName::PluginInstantiate,
+        MetricName::PluginMemoryPeak,
+        MetricName::PluginLoad,
     ];
 
     pub(crate) const fn as_str(self) -> &'static str {
@@ -76,6 +90,11 @@ impl MetricName {
             MetricName::CpuUtilization => "nv_cpu_utilization",
             MetricName::CpuMemoryTotal => "nv_cpu_memory_total_bytes",
             MetricName::CpuMemoryUsed => "nv_cpu_memory_used_bytes",
+            MetricName::PluginCalls => "nacre_plugin_calls_total",
+            MetricName::PluginFailures => "nacre_plugin_failures_total",
+            MetricName::PluginInstantiate => "nacre_plugin_instantiate_duration_seconds",
+            MetricName::PluginMemoryPeak => "nacre_plugin_memory_peak_bytes",
+            MetricName::PluginLoad => "nacre_plugin_load_duration_seconds",
         }
     }
 
@@ -118,6 +137,21 @@ impl MetricName {
             MetricName::CpuMemoryUsed => {
                 "Memory of the machine that is not available to new programs, in bytes"
             }
+            MetricName::PluginCalls => {
+                "Calls of a plugin's function process, one for each element of a batch"
+            }
+            MetricName::PluginFailures => {
+                "Calls of a plugin that failed, by kind: error (its own), answer (not what was promised), deadline, \
+                 memory, table, output, host_calls, handles (limits), exit, unreachable, out_of_bounds, stack_overflow, \
+                 trap (any other), other; describe and configure included"
+            }
+            MetricName::PluginInstantiate => {
+                "Time until a call's instance of the plugin was there, in seconds"
+            }
+            MetricName::PluginMemoryPeak => "Most memory that one instance of the plugin has had, in bytes",
+            MetricName::PluginLoad => {
+                "Time that parts of the plugin's last load took, by phase: compile, configure, snapshot; in seconds"
+            }
         }
     }
 
@@ -128,6 +162,7 @@ impl MetricName {
             MetricName::RequestSeconds | MetricName::QueueSeconds | MetricName::ComputeSeconds => {
                 Some(SECONDS)
             }
+            MetricName::PluginInstantiate => Some(INSTANTIATE_SECONDS),
             _ => None,
         }
     }
@@ -140,6 +175,8 @@ impl MetricName {
                 | MetricName::CpuUtilization
                 | MetricName::CpuMemoryTotal
                 | MetricName::CpuMemoryUsed
+                | MetricName::PluginMemoryPeak
+                | MetricName::PluginLoad
         )
     }
 

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use nacre_domain::{Error, ModelKey, Result};
 
-use crate::{machine::Machine, metric_name::MetricName};
+use crate::{custom_metrics, machine::Machine, metric_name::MetricName};
 
 /// Renders the metrics. Clones share everything.
 #[derive(Clone)]
@@ -18,7 +18,9 @@ impl MetricsHandle {
     /// Takes time in the order of milliseconds with hundreds of models.
     pub fn render(&self) -> String {
         self.machine.update();
-        self.prometheus.render()
+        let mut text = self.prometheus.render();
+        custom_metrics::render(&mut text);
+        text
     }
 
     /// Moves samples from the lists that requests append to into the histograms. To be called every few seconds: it
