@@ -47,9 +47,7 @@ def packages(name: str, title: str, download_mb: int, disk_mb: int, after: list[
     )
 
 
-def export_step(
-    name: str, title: str, scripts: list[str], after: list[Step], outputs: list[str], disk_mb: int
-) -> Step:
+def export_step(name: str, title: str, scripts: list[str], after: list[Step], outputs: list[str], disk_mb: int) -> Step:
     """The step that runs the first of the scripts, which writes the outputs into the model repository."""
     files = [paths.ROOT / "scripts" / script for script in scripts]
     return Step(

@@ -1,6 +1,8 @@
 //! Tokenises texts as the tokenizer.json of a model says, and pads them to rows of one length.
 //!
 //! - input `text`: BYTES [-1], UTF-8
+//! - input `text_pair`, where config.pbtxt names it: BYTES [-1], as many. Each is put behind its text in one row, as models
+//!   take them that compare two texts
 //! - outputs `input_ids`, `attention_mask`, `token_type_ids`: INT64 [-1, -1], a row a text
 //!
 //! Parameters, all of them optional, with their defaults: `tokenizer` tokenizer.json (a file in the model's folder),
@@ -10,6 +12,9 @@
 use nacre_plugin::{DataType, Description, Error, Plugin, Request, Response, Settings, Tensor, TensorSpec};
 use nacre_text::{Options, PARAMETERS, Tokenizer};
 
+/// The second text of a pair.
+const PAIR: &str = "text_pair";
+
 struct Tokenize {
     tokenizer: Tokenizer,
 }
@@ -18,9 +23,15 @@ impl Plugin for Tokenize {
     fn describe(settings: &Settings) -> Result<Description, Error> {
         Options::from_settings(settings)?;
         let tokens = |name| TensorSpec::new(name, DataType::Int64, &[-1, -1]);
+        let mut inputs = vec![TensorSpec::new("text", DataType::Bytes, &[-1])];
+        // Optional if config.pbtxt says so.
+        inputs.extend(settings.input(PAIR).map(|spec| TensorSpec {
+            optional: spec.optional,
+            ..TensorSpec::new(PAIR, DataType::Bytes, &[-1])
+        }));
         Ok(Description {
             summary: "tokenises texts as a Hugging Face tokenizer.json says".to_owned(),
-            inputs: vec![TensorSpec::new("text", DataType::Bytes, &[-1])],
+            inputs,
             outputs: vec![tokens("input_ids"), tokens("attention_mask"), tokens("token_type_ids")],
         })
     }
@@ -35,7 +46,20 @@ impl Plugin for Tokenize {
         if texts.is_empty() {
             return Err(Error::invalid_argument("input 'text' has no elements: expected at least one text"));
         }
-        let batch = self.tokenizer.encode(&texts)?;
+        let batch = match request.optional_input(PAIR) {
+            None => self.tokenizer.encode(&texts)?,
+            Some(pair) => {
+                let seconds = pair.strings()?;
+                if seconds.len() != texts.len() {
+                    return Err(Error::invalid_argument(format!(
+                        "input '{PAIR}' has {} elements and 'text' {}: expected as many",
+                        seconds.len(),
+                        texts.len()
+                    )));
+                }
+                self.tokenizer.encode_pairs(&texts.into_iter().zip(seconds).collect::<Vec<_>>())?
+            }
+        };
         let tensor = |name: &str, write: fn(&nacre_text::Batch, &mut [i64])| {
             Tensor::build(name, &batch.shape(), |values| {
                 write(&batch, values);

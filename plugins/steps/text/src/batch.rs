@@ -39,7 +39,7 @@ impl Batch {
         self.write(values, Encoding::get_attention_mask, 0);
     }
 
-    /// Writes which of two texts a token belongs to; here 0 but for some models' padding.
+    /// Writes which text of a pair a token belongs to: 0 or 1. Of texts that are no pairs, 0 or what the tokenizer has.
     pub fn write_token_type_ids(&self, values: &mut [i64]) {
         self.write(values, Encoding::get_type_ids, self.pad.token_type);
     }

@@ -10,7 +10,7 @@ pub enum Error {
 
     /// Texts would be cut so short that nothing of them is left.
     #[error(
-        "parameter 'max_length' is {max_length}: expected more than the {special_tokens} special tokens that each text gets"
+        "parameter 'max_length' is {max_length}: expected more than the {special_tokens} special tokens of each row"
     )]
     TooShort {
         /// As asked for.

@@ -91,3 +91,54 @@ impl From<crate::Error> for Error {
         Self::invalid_argument(error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(parameters: &[(&str, &str)]) -> Result<Options, Error> {
+        Options::from_settings(&Settings {
+            model: "m".to_owned(),
+            version: "1".to_owned(),
+            max_batch_size: 0,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            parameters: parameters.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+        })
+    }
+
+    #[test]
+    fn without_parameters_the_file_decides() {
+        assert_eq!(options(&[]).unwrap(), Options::default());
+    }
+
+    #[test]
+    fn parameters_decide_over_the_file() {
+        let read =
+            options(&[("max_length", "30"), ("padding", "max_length"), ("pad_to_multiple_of", "8")]).unwrap();
+        assert_eq!((read.max_length, read.padding), (Some(30), Some(Padding::Fixed(32))));
+        let read = options(&[("pad_to_multiple_of", "8"), ("add_special_tokens", "false")]).unwrap();
+        assert_eq!(
+            (read.padding, read.add_special_tokens),
+            (Some(Padding::Longest { multiple_of: 8 }), false)
+        );
+        let read = options(&[("padding", "longest")]).unwrap();
+        assert_eq!(read.padding, Some(Padding::Longest { multiple_of: 1 }));
+        let read = options(&[("pad_to_buckets", "16, 64")]).unwrap();
+        assert_eq!(read.padding, Some(Padding::Buckets(vec![16, 64])));
+    }
+
+    #[test]
+    fn parameters_that_contradict_each_other_are_refused() {
+        for (parameters, words) in [
+            (&[("padding", "max_length")][..], "'max_length' is not set"),
+            (&[("pad_to_buckets", "8"), ("padding", "longest")], "must not be set beside it"),
+            (&[("pad_to_buckets", "8,0")], "'pad_to_buckets' has 0: expected lengths from 1"),
+            (&[("max_length", "0")], "'max_length' is 0: expected a whole number, 1 to 1048576"),
+            (&[("padding", "none")], "expected one of 'longest', 'max_length'"),
+        ] {
+            let error = options(parameters).unwrap_err();
+            assert!(error.message.contains(words), "{}", error.message);
+        }
+    }
+}

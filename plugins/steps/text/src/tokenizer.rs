@@ -1,7 +1,8 @@
 //! Texts to tokens.
 
 use tokenizers::{
-    PaddingDirection, PaddingStrategy, PostProcessor, TruncationParams, utils::padding::PaddingParams,
+    EncodeInput, PaddingDirection, PaddingStrategy, PostProcessor, TruncationParams,
+    utils::padding::PaddingParams,
 };
 
 use crate::{Error, Options, Padding, batch::Batch};
@@ -44,14 +45,8 @@ impl Tokenizer {
                 .with_truncation(Some(TruncationParams { max_length, ..truncation }))
                 .map_err(|error| Error::Tokenizer { reason: error.to_string() })?;
         }
+        check_room(&inner, options.add_special_tokens, false)?;
         let max_length = inner.get_truncation().map(|truncation| truncation.max_length);
-        let special_tokens = match inner.get_post_processor() {
-            Some(processor) if options.add_special_tokens => processor.added_tokens(false),
-            _ => 0,
-        };
-        if let Some(max_length) = max_length.filter(|&max_length| max_length <= special_tokens) {
-            return Err(Error::TooShort { max_length, special_tokens });
-        }
         let padding = options.padding.clone().unwrap_or_else(|| padding_of(of_file.as_ref()));
         if let Padding::Buckets(lengths) = &padding {
             let largest = lengths.iter().copied().max().unwrap_or(0);
@@ -75,14 +70,45 @@ impl Tokenizer {
     /// # Errors
     /// For a text that the vocabulary has no token for; most have a token for that.
     pub fn encode(&self, texts: &[&str]) -> Result<Batch, Error> {
-        let encode = |(index, &text)| {
+        self.encode_each(texts.iter().map(|&text| text.into()))
+    }
+
+    /// Tokenises each pair of texts (question and answer, say) as one row.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`]; and if max_length leaves no room for text beside a pair's special tokens.
+    pub fn encode_pairs(&self, pairs: &[(&str, &str)]) -> Result<Batch, Error> {
+        check_room(&self.inner, self.add_special_tokens, true)?;
+        self.encode_each(pairs.iter().map(|&(first, second)| (first, second).into()))
+    }
+
+    fn encode_each<'a>(&self, inputs: impl Iterator<Item = EncodeInput<'a>>) -> Result<Batch, Error> {
+        let encode = |(index, input)| {
             self.inner
-                .encode_fast(text, self.add_special_tokens)
+                .encode_fast::<EncodeInput<'a>>(input, self.add_special_tokens)
                 .map_err(|error| Error::Text { index, reason: error.to_string() })
         };
-        let rows = texts.iter().enumerate().map(encode).collect::<Result<Vec<_>, _>>()?;
+        let rows = inputs.enumerate().map(encode).collect::<Result<Vec<_>, _>>()?;
         let longest = rows.iter().map(tokenizers::Encoding::len).max().unwrap_or(0);
         Ok(Batch::new(rows, self.padding.length(longest), self.pad))
+    }
+}
+
+/// Refuses to cut texts to less than their special tokens.
+fn check_room(
+    tokenizer: &tokenizers::Tokenizer,
+    add_special_tokens: bool,
+    is_pair: bool,
+) -> Result<(), Error> {
+    let special_tokens = match tokenizer.get_post_processor() {
+        Some(processor) if add_special_tokens => processor.added_tokens(is_pair),
+        _ => 0,
+    };
+    match tokenizer.get_truncation() {
+        Some(truncation) if truncation.max_length <= special_tokens => {
+            Err(Error::TooShort { max_length: truncation.max_length, special_tokens })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{all, encode};
+use common::all;
 use nacre_text::{Error, Options, Padding, Tokenizer};
 
 fn word_piece(options: &Options) -> Result<Tokenizer, Error> {
@@ -15,7 +15,7 @@ fn every_text_becomes_the_tokens_of_the_reference() {
     for golden in all() {
         for case in golden.cases {
             let tokenizer = Tokenizer::new(golden.tokenizer.as_bytes(), &case.options).unwrap();
-            let tensors = encode(&tokenizer, &case.texts);
+            let tensors = case.texts.encode(&tokenizer);
             assert_eq!(tensors, case.tensors, "{} {:?} {:?}", golden.name, case.options, case.texts);
         }
     }
@@ -48,6 +48,9 @@ fn what_is_no_tokenizer_is_refused() {
 fn a_length_that_leaves_no_room_for_text_is_refused() {
     let error = word_piece(&Options { max_length: Some(2), ..Options::default() }).err().unwrap();
     assert_eq!(error, Error::TooShort { max_length: 2, special_tokens: 2 });
+    let three = word_piece(&Options { max_length: Some(3), ..Options::default() }).unwrap();
+    let error = three.encode_pairs(&[("a", "b")]).err().unwrap();
+    assert_eq!(error, Error::TooShort { max_length: 3, special_tokens: 3 });
     let bare = Options { max_length: Some(2), add_special_tokens: false, ..Options::default() };
     assert!(word_piece(&bare).is_ok());
 }

@@ -3,7 +3,7 @@
     python make_golden.py > golden.txt
 
 A tokenizer is a line: `tokenizer`, its name, its tokenizer.json. What becomes of texts follows in lines that are indented,
-each a JSON object: the texts, the options, and a row a text of `input_ids`, `attention_mask` and `token_type_ids` (of
+each a JSON object: the texts (or pairs of them), the options, and a row a text of `input_ids`, `attention_mask` and `token_type_ids` (of
 the latter two each number is one digit).
 """
 
@@ -17,8 +17,8 @@ TEXTS = [
     "Hello, world!",
     "  two  blanks\tand\n\nlines  ",
     "unaffable UNAFFABLE don't we'll 1234567 3.14 ½ x²",
-    "It was the best of times, it was the worst of times. " * 6,
-    "a" * 120,
+    "It was the best of times, it was the worst of times. " * 3,
+    "a" * 110,
     "I ❤️ 🍕 and 👩‍👩‍👧‍👦 🇩🇪!",
     "人工智能 東京は雨 안녕하세요",
     "Ça va? Straße, nai\u0308ve fac\u0327ade; Ångström İstanbul ﬁn",
@@ -28,6 +28,7 @@ TEXTS = [
     "<mask> and[MASK] <pad> [CLS]</s> ##ing ▁x",
     "\ufffd\U0010ffff\ue000\u00a0\u2003end",
 ]
+PAIRS = [[TEXTS[2], TEXTS[4]], [TEXTS[0], TEXTS[0]], [TEXTS[5], TEXTS[2]], [TEXTS[7], TEXTS[5]]]
 BATCH = [TEXTS[2], TEXTS[0], TEXTS[7], TEXTS[5]]
 OPTIONS = [
     {"max_length": 8},
@@ -56,7 +57,10 @@ def word_piece() -> Tokenizer:
 
 def trained(made: Tokenizer, special: list[str], alphabet: list[str]) -> None:
     trainer = trainers.BpeTrainer(
-        vocab_size=len(special) + len(alphabet) + 60, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        vocab_size=len(special) + len(alphabet) + 60,
+        special_tokens=special,
+        initial_alphabet=alphabet,
+        show_progress=False,
     )
     made.train_from_iterator([" ".join(WORDS * 3), "don't we'll unaffable"], trainer)
 
@@ -121,8 +125,9 @@ TOKENIZERS = {
 }
 
 
-def expected(description: str, texts: list[str], options: dict) -> dict:
+def expected(description: str, texts: list, options: dict) -> dict:
     made = Tokenizer.from_str(description)
+    inputs = [tuple(text) if isinstance(text, list) else text for text in texts]
     if "max_length" in options:
         made.enable_truncation(**{**(made.truncation or {}), "max_length": options["max_length"]})
     pad = {key: value for key, value in (made.padding or {}).items() if key not in ("length", "pad_to_multiple_of")}
@@ -136,11 +141,11 @@ def expected(description: str, texts: list[str], options: dict) -> dict:
         made.enable_padding(**pad, length=padding["fixed"])
     elif "buckets" in padding:
         made.no_padding()
-        longest = max(len(row) for row in made.encode_batch(texts, add_special_tokens=special))
+        longest = max(len(row) for row in made.encode_batch(inputs, add_special_tokens=special))
         made.enable_padding(**pad, length=min(length for length in padding["buckets"] if length >= longest))
     elif not made.padding:
         made.enable_padding(**pad)
-    rows = made.encode_batch(texts, add_special_tokens=special)
+    rows = made.encode_batch(inputs, add_special_tokens=special)
     return {
         "texts": texts,
         "options": options,
@@ -154,7 +159,11 @@ def main() -> None:
     for name, made in TOKENIZERS.items():
         description = made.to_str()
         print("tokenizer", name, json.dumps(json.loads(description), separators=(",", ":")))
-        for texts, options in [*(([text], {}) for text in TEXTS), (BATCH, {}), *((BATCH, each) for each in OPTIONS)]:
+        alone = [([text], {}) for text in TEXTS]
+        together = [(BATCH, options) for options in [{}, *OPTIONS]] + [
+            (PAIRS, options) for options in [{}, *OPTIONS[:2]]
+        ]
+        for texts, options in alone + together:
             print("", json.dumps(expected(description, texts, options), separators=(",", ":")))
 
 

@@ -11,9 +11,27 @@ pub struct Golden {
 }
 
 pub struct Case {
-    pub texts: Vec<String>,
+    pub texts: Texts,
     pub options: Options,
     pub tensors: Tensors,
+}
+
+#[derive(Debug)]
+pub enum Texts {
+    Single(Vec<String>),
+    Pairs(Vec<(String, String)>),
+}
+
+impl Texts {
+    pub fn encode(&self, tokenizer: &Tokenizer) -> Tensors {
+        match self {
+            Self::Single(texts) => encode(tokenizer, texts),
+            Self::Pairs(pairs) => {
+                let pairs: Vec<_> = pairs.iter().map(|(first, second)| (&first[..], &second[..])).collect();
+                Tensors::of(&tokenizer.encode_pairs(&pairs).unwrap())
+            }
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -62,6 +80,7 @@ pub fn all() -> Vec<Golden> {
 fn read(line: &str) -> Case {
     let case: Value = serde_json::from_str(line).unwrap();
     let list = |value: &Value| value.as_array().unwrap().clone();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
     let size = |value: &Value| value.as_u64().unwrap() as usize;
     let digits =
         |value: &Value| value.as_str().unwrap().bytes().map(|digit| i64::from(digit - b'0')).collect();
@@ -73,7 +92,12 @@ fn read(line: &str) -> Case {
             (_, lengths) => Padding::Buckets(list(lengths).iter().map(size).collect()),
         });
     Case {
-        texts: list(&case["texts"]).iter().map(|text| text.as_str().unwrap().to_owned()).collect(),
+        texts: match list(&case["texts"]) {
+            pairs if pairs[0].is_array() => {
+                Texts::Pairs(pairs.iter().map(|pair| (text(&pair[0]), text(&pair[1]))).collect())
+            }
+            texts => Texts::Single(texts.iter().map(text).collect()),
+        },
         options: Options {
             max_length: options.get("max_length").map(size),
             padding,
