@@ -3,6 +3,16 @@
 //!
 //! Slices in, slices or indices out; nothing here knows of WebAssembly, and the same code runs natively in tests. Sums
 //! run in eight lanes, which become SIMD instructions where there are such.
+//!
+//! ```
+//! use nacre_postprocess::{Labels, softmax, top_k};
+//!
+//! let labels = Labels::parse("cat\ndog\nbird\n");
+//! let mut scores = [0.0, 2.0, 1.0];
+//! softmax(&mut scores);
+//! let best: Vec<_> = top_k(&scores, 2).iter().map(|best| labels.get(best.index).unwrap_or("?")).collect();
+//! assert_eq!(best, ["dog", "bird"]);
+//! ```
 
 mod boxes;
 mod labels;
