@@ -235,6 +235,14 @@ function guarded(call) {
   }
 }
 
+// What is written to the console goes to the server's log.
+globalThis.console ??= Object.fromEntries(
+  [["debug", "debug"], ["log", "info"], ["info", "info"], ["warn", "warn"], ["error", "error"]].map(([name, level]) => [
+    name,
+    (...values) => host.write(level, values.map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value))).join(" "), []),
+  ]),
+);
+
 // Random numbers are the host's, drawn anew by each request: those of the engine would be the same in all of them.
 let pool = new DataView(new ArrayBuffer(0));
 let drawn = 0;

@@ -27,6 +27,10 @@ struct Plugin {
     language: Language,
     #[serde(default)]
     sources: Vec<String>,
+    #[serde(default)]
+    flags: Vec<String>,
+    #[serde(default)]
+    debug: bool,
 }
 
 /// A plugin's project: a folder with nacre.toml, which is a model's folder of a repository as well.
@@ -40,6 +44,10 @@ pub struct Project {
     pub language: Language,
     /// Sources relative to the folder: the compiler's for C, C++ and Zig, else the one that it starts from.
     pub sources: Vec<PathBuf>,
+    /// More options for the compiler; C, C++ and Zig.
+    pub flags: Vec<String>,
+    /// Whether to keep debug information, with which traps name source lines; C, C++ and Zig. Rust has its profiles.
+    pub debug: bool,
 }
 
 impl Project {
@@ -58,19 +66,37 @@ impl Project {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let manifest: Manifest =
             toml::from_str(&text).with_context(|| format!("cannot read {}", path.display()))?;
-        let Plugin { name, language, sources } = manifest.plugin;
+        let Plugin { name, language, sources, flags, debug } = manifest.plugin;
         let sources = if sources.is_empty() { vec![language.source().to_owned()] } else { sources };
         Ok(Self {
             folder: folder.to_owned(),
             name,
             language,
             sources: sources.into_iter().map(PathBuf::from).collect(),
+            flags,
+            debug,
         })
     }
 
     /// Where the component goes: what a server that serves the folder's parent loads.
     pub fn component(&self) -> PathBuf {
         self.folder.join("1").join("plugin.wasm")
+    }
+
+    /// That the sources are there.
+    ///
+    /// # Errors
+    /// Naming the first that is not.
+    pub fn check_sources(&self) -> Result<()> {
+        match self.sources.iter().find(|source| !self.folder.join(source).is_file()) {
+            Some(source) => bail!(
+                "there is no {} in {}: a plugin in {} has it, unless `sources` in {MANIFEST} names others",
+                source.display(),
+                self.folder.display(),
+                self.language
+            ),
+            None => Ok(()),
+        }
     }
 
     /// Whether a file of the folder, named relative to it, has a part in what is built (and not one in what building

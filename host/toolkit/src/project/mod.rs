@@ -3,6 +3,7 @@
 //! A project's folder is a model's folder of a repository: `config.pbtxt` and `1/plugin.wasm` are what a server reads,
 //! beside them lie the sources, `nacre.toml`, the cases in `tests/`, and `.nacre/`, the SDK that goes with this binary.
 
+pub(crate) mod embedded;
 mod language;
 mod manifest;
 mod new;
