@@ -7,11 +7,18 @@ use std::{
 use nacre_backend::{Backend, ElementModel, Executor, LoadedModel, ModelSource};
 use nacre_config::{InstanceGroup, InstanceKind, ModelConfig};
 use nacre_domain::{Error, Result};
-use wasmtime::component::{HasSelf, Linker};
+use nacre_telemetry::{LoadPhase, PluginMetrics};
+use tokio::sync::Semaphore;
+use wasmtime::{
+    Engine,
+    component::{HasSelf, Linker},
+};
 
 use crate::{
-    WasmOptions, bindings,
+    REUSE_PARAMETER, WasmOptions, bindings,
+    cache::{ImageCache, Origin},
     compile::{self, Compiler},
+    cpu::CpuShare,
     engine,
     failure::PluginName,
     files::PluginFiles,
@@ -21,11 +28,13 @@ use crate::{
     limits::Limits,
     load::{self, Built},
     log::PluginLog,
+    metrics::OwnMetrics,
     models,
     plugin::Plugin,
     report::{LoadReport, Start},
+    reuse::Idle,
     settings::Settings,
-    shared::{Shared, Slots},
+    shared::{self, Images, Shared, Slots},
     state::HostState,
     ticker::Ticker,
     wasi,
@@ -56,13 +65,16 @@ impl WasmBackend {
                 bindings::Plugin::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut HostState| state)
             })
             .map_err(|e| Error::internal(format!("cannot link the plugin interface: {e:#}")))?;
-        let slots = Slots::new(options.max_instances);
-        Ok(WasmBackend {
-            options,
-            shared: Arc::new(Shared { engine, compiler, slots, _ticker: ticker }),
-            linker,
-            description,
-        })
+        let images = options.cache.as_deref().and_then(|folder| images(&engine, folder, options.cache_mb));
+        let shared = Shared {
+            compiler,
+            slots: Slots::new(options.max_instances),
+            idle: Arc::new(Semaphore::new(shared::idle_instances(options.max_instances) as usize)),
+            images,
+            engine,
+            _ticker: ticker,
+        };
+        Ok(WasmBackend { options, shared: Arc::new(shared), linker, description })
     }
 
     /// For the start-up log: what was chosen for this machine.
@@ -94,11 +106,14 @@ impl WasmBackend {
         let bytes = compile::read(file, self.options.max_component_mb.saturating_mul(1 << 20))
             .map_err(|e| e.context(&guest.name))?;
         let Built { component, signature, mut report } =
-            load::build(&guest, &self.linker, &bytes, &file.display().to_string())?;
+            load::load(&guest, &self.linker, &bytes, &file.display().to_string())?;
         let unlisted_outputs = signature.unlisted_outputs(&source.config);
         // Also the comparison: what config.pbtxt and the plugin both name must agree.
         let config = Arc::new(source.config.with_tensors(signature.inputs, signature.outputs)?);
+        let reuse = Idle::limit(&source.config.parameters, self.options.max_reuse)
+            .map_err(|e| e.context(&guest.name))?;
         let plugin = Plugin {
+            idle: Idle::new(reuse, &self.shared.idle),
             concurrency: concurrency(&config, &self.options),
             guest,
             component,
@@ -107,7 +122,18 @@ impl WasmBackend {
             unlisted_outputs,
         };
         report.total = started.elapsed();
+        record(&plugin.guest.metrics, &report);
         tell(source, &report);
+        if reuse > 0 {
+            let (model, version) = (source.key.name.as_str(), source.key.version);
+            tracing::info!(
+                model,
+                version,
+                idle_instances = reuse,
+                "the plugin's instances are used for several requests ({REUSE_PARAMETER}): what one leaves in memory, \
+                 another may see"
+            );
+        }
         Ok((plugin, report))
     }
 
@@ -120,7 +146,10 @@ impl WasmBackend {
             limits,
             settings: Settings::new(&source.key, config),
             granted: models::granted(&config.parameters)?.into(),
-            log: Arc::new(PluginLog::new(source.key.clone())),
+            log: Arc::new(PluginLog::new(source.key.clone(), limits.log_lines)),
+            metrics: PluginMetrics::new(&source.key),
+            own_metrics: Arc::new(OwnMetrics::new(&source.key, &limits)),
+            cpu: limits.cpu_percent.map(CpuShare::new),
             files: Arc::new(PluginFiles::new(
                 source.directory.clone(),
                 source.version_directory.clone(),
@@ -135,6 +164,27 @@ fn component_file(source: &ModelSource) -> Result<&Path> {
         .file
         .as_deref()
         .ok_or_else(|| Error::not_found(format!("no component in {}", source.version_directory.display())))
+}
+
+/// The cache in that folder, if it may be used.
+fn images(engine: &Engine, folder: &Path, most_mb: u64) -> Option<Images> {
+    match ImageCache::open(folder, most_mb.saturating_mul(1 << 20)) {
+        Ok(cache) => Some(Images { cache, origin: Origin::new(engine) }),
+        Err(problem) => {
+            let folder = folder.display();
+            tracing::warn!("compiled plugins are not kept in {folder}, starts take longer: {problem}");
+            None
+        }
+    }
+}
+
+fn record(metrics: &PluginMetrics, report: &LoadReport) {
+    if report.from_cache {
+        return;
+    }
+    metrics.record_load(LoadPhase::Compile, report.compile);
+    metrics.record_load(LoadPhase::Configure, report.describe + report.configure);
+    metrics.record_load(LoadPhase::Snapshot, report.snapshot);
 }
 
 /// Says in the log what a load took, and where a plugin is slower than it could be.

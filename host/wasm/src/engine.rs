@@ -6,7 +6,12 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
-use crate::{WasmOptions, incremental::CompiledFunctions, limits, shared::Slots};
+use crate::{
+    WasmOptions,
+    incremental::CompiledFunctions,
+    limits,
+    shared::{self, Slots},
+};
 
 /// Bytes of a slot's memory that stay resident for its next instance: a call then takes 9 µs instead of 18, and 70
 /// instead of 290 with 588 KB in and out. Where the page map can be scanned, only pages that were touched are reset.
@@ -72,7 +77,8 @@ fn config() -> Config {
 }
 
 fn pool(options: &WasmOptions, resident: usize) -> PoolingAllocationConfig {
-    let instances = Slots::total(options.max_instances);
+    let idle = shared::idle_instances(options.max_instances);
+    let instances = Slots::total(options.max_instances).saturating_add(idle);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(instances)
         .total_stacks(instances)

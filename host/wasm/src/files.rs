@@ -1,12 +1,15 @@
 //! What `files.read` may see: the model's folder.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{ErrorKind, Read},
     path::{Component, Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use nacre_domain::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// The folders of one model version.
 #[derive(Debug)]
@@ -14,18 +17,74 @@ pub(crate) struct PluginFiles {
     version_directory: PathBuf,
     directory: PathBuf,
     max_bytes: u64,
+    seen: Mutex<Seen>,
 }
+
+/// What a plugin was answered for a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SeenFile {
+    path: String,
+    /// Digest of the content, or the error.
+    answer: String,
+}
+
+/// What a plugin has read so far.
+#[derive(Debug, Default)]
+enum Seen {
+    #[default]
+    NotNoted,
+    Noted(BTreeMap<String, String>),
+    TooMany,
+}
+
+/// Paths that are noted.
+const MOST_NOTED: usize = 1000;
 
 impl PluginFiles {
     pub(crate) fn new(directory: PathBuf, version_directory: PathBuf, max_bytes: u64) -> PluginFiles {
-        PluginFiles { version_directory, directory, max_bytes }
+        PluginFiles { version_directory, directory, max_bytes, seen: Mutex::default() }
+    }
+
+    /// From now on, notes what is read.
+    pub(crate) fn note(&self) {
+        *self.seen() = Seen::Noted(BTreeMap::new());
+    }
+
+    /// What was read since; `None` if that was too much to note. Nothing is noted any more.
+    pub(crate) fn noted(&self) -> Option<Vec<SeenFile>> {
+        match std::mem::take(&mut *self.seen()) {
+            Seen::NotNoted => Some(Vec::new()),
+            Seen::Noted(seen) => {
+                Some(seen.into_iter().map(|(path, answer)| SeenFile { path, answer }).collect())
+            }
+            Seen::TooMany => None,
+        }
+    }
+
+    /// Whether the answer would be the same now.
+    pub(crate) fn still(&self, seen: &SeenFile) -> bool {
+        answer(&self.look_up(&seen.path)) == seen.answer
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The whole file. Blocks on the disk.
-    ///
+    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>> {
+        let content = self.look_up(path);
+        // The digest is not worth its time after the load.
+        let noting = matches!(*self.seen(), Seen::Noted(_));
+        if noting {
+            let answer = answer(&content);
+            self.seen().add(path, answer);
+        }
+        content
+    }
+
     /// Symbolic links are followed as long as they end inside the version's or the model's folder: Kubernetes mounts
     /// a ConfigMap as links to `..data`, itself a link beside them.
-    pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>> {
+    fn look_up(&self, path: &str) -> Result<Vec<u8>> {
         let relative = Path::new(path);
         let inside =
             relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -77,6 +136,25 @@ impl PluginFiles {
             self.max_bytes,
             crate::MEMORY_PARAMETER
         ))
+    }
+}
+
+impl Seen {
+    fn add(&mut self, path: &str, answer: String) {
+        let Seen::Noted(noted) = self else { return };
+        // A file that changed between two reads fits no later moment.
+        let changed = noted.get(path).is_some_and(|before| *before != answer);
+        noted.insert(path.to_owned(), answer);
+        if changed || noted.len() > MOST_NOTED {
+            *self = Seen::TooMany;
+        }
+    }
+}
+
+fn answer(content: &Result<Vec<u8>>) -> String {
+    match content {
+        Ok(content) => blake3::hash(content).to_hex().to_string(),
+        Err(error) => format!("{:?}: {error}", error.code()),
     }
 }
 

@@ -8,15 +8,18 @@ use std::{
 
 use nacre_backend::ModelCalls;
 use nacre_domain::{Deadline, Error, Result};
+use nacre_telemetry::{PluginFailure, PluginMetrics};
 use tokio::time::timeout_at;
 use wasmtime::{Store, component::Instance};
 
 use crate::{
     bindings::{self, PluginPre, types},
+    cpu::CpuShare,
     failure::{self, CallDeadline, PluginName},
     files::PluginFiles,
     limits::Limits,
     log::PluginLog,
+    metrics::OwnMetrics,
     models::Models,
     settings::Settings,
     shared::Shared,
@@ -31,6 +34,10 @@ pub(crate) struct Guest {
     pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) log: Arc<PluginLog>,
+    pub(crate) metrics: Arc<PluginMetrics>,
+    pub(crate) own_metrics: Arc<OwnMetrics>,
+    /// `None` where the plugin may use what it gets.
+    pub(crate) cpu: Option<CpuShare>,
     pub(crate) files: Arc<PluginFiles>,
     /// Names of the models that it may call.
     pub(crate) granted: Arc<[String]>,
@@ -105,7 +112,7 @@ impl Guest {
         models: Option<Arc<dyn ModelCalls>>,
     ) -> Store<HostState> {
         let models = Models::new(&self.granted, models, deadline);
-        state::store(&self.shared.engine, &self.limits, &self.log, &self.files, request, deadline, models)
+        state::store(self, request, deadline, models)
     }
 
     pub(crate) async fn configure(
@@ -130,17 +137,24 @@ impl Guest {
         deadline: CallDeadline,
         call: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        match timeout_at(deadline.moment().into(), call).await {
-            Ok(result) => result,
-            Err(_) => Err(deadline.error(&self.name, &self.limits)),
-        }
+        let in_time = match &self.cpu {
+            None => timeout_at(deadline.moment().into(), call).await,
+            Some(share) => timeout_at(deadline.moment().into(), share.hold(call)).await,
+        };
+        in_time.unwrap_or_else(|_| {
+            self.metrics.record_failure(PluginFailure::Deadline);
+            Err(deadline.error(&self.name, &self.limits))
+        })
     }
 
     pub(crate) fn call_error(&self, error: &wasmtime::Error, request: &str, deadline: CallDeadline) -> Error {
-        failure::call_error(error, &self.name, &self.limits, request, deadline)
+        let (kind, error) = failure::call_error(error, &self.name, &self.limits, request, deadline);
+        self.metrics.record_failure(kind);
+        error
     }
 
     fn guest_error(&self, function: &str, error: types::Error) -> Error {
+        self.metrics.record_failure(PluginFailure::Error);
         failure::guest_error(error).context(format!("{}: {function} failed", self.name))
     }
 }

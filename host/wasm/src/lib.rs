@@ -10,12 +10,16 @@
 
 mod backend;
 mod bindings;
+mod cache;
 mod compile;
+mod cpu;
+mod differences;
 mod engine;
 mod failure;
 mod files;
 mod guest;
 mod incremental;
+mod inspect;
 mod interface;
 mod limits;
 mod load;
@@ -25,6 +29,7 @@ mod models;
 mod options;
 mod plugin;
 mod report;
+mod reuse;
 mod settings;
 mod shared;
 mod signature;
@@ -36,7 +41,13 @@ mod ticker;
 mod wasi;
 
 pub use backend::WasmBackend;
+pub use cache::default_cache_folder;
+pub use inspect::{Import, Inspection, PluginLimits, Producer, Provision, inspect, limits};
+pub use limits::{
+    CONFIGURE_TIMEOUT_PARAMETER, CPU_PARAMETER, HOST_CALLS_PARAMETER, LOG_LINES_PARAMETER, MEMORY_PARAMETER,
+    METRIC_SERIES_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
+};
 pub use models::MODELS_PARAMETER;
-pub use limits::{CONFIGURE_TIMEOUT_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER};
 pub use options::WasmOptions;
+pub use reuse::REUSE_PARAMETER;
 pub use report::{DescribedTensor, LoadReport, Start};

@@ -3,7 +3,16 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use nacre_domain::{Error, Result};
 use wasmtime::ResourceLimiter;
 
-use crate::{MODELS_PARAMETER, WasmOptions};
+use crate::{MODELS_PARAMETER, REUSE_PARAMETER, WasmOptions};
+
+/// Parameter of config.pbtxt: lines of the log in a second; the rest is counted.
+pub const LOG_LINES_PARAMETER: &str = "NACRE_LOG_LINES";
+/// Parameter of config.pbtxt: most calls into the host that one request may make.
+pub const HOST_CALLS_PARAMETER: &str = "NACRE_HOST_CALLS";
+/// Parameter of config.pbtxt: share of one core that the plugin's calls may use together, in percent.
+pub const CPU_PARAMETER: &str = "NACRE_CPU_PERCENT";
+/// Parameter of config.pbtxt: most series of metrics of its own.
+pub const METRIC_SERIES_PARAMETER: &str = "NACRE_METRIC_SERIES";
 
 /// Parameter of config.pbtxt: most memory of one instance, in MiB.
 pub const MEMORY_PARAMETER: &str = "NACRE_MEMORY_MB";
@@ -28,6 +37,10 @@ pub(crate) const TABLES: u32 = 64;
 pub(crate) const HANDLES: usize = 1024;
 /// What a guest may pass in one call besides its output tensors: log lines, names, shapes.
 pub(crate) const CALL_OVERHEAD: usize = MIB;
+/// Most tensors that a plugin may describe on one side, so that comparing their names takes no time to speak of.
+pub(crate) const DESCRIBED_TENSORS: usize = 1024;
+/// Hundred cores.
+const MOST_CPU_PERCENT: u32 = 10_000;
 /// Most random bytes in one call.
 pub(crate) const RANDOM_BYTES: u64 = MIB as u64;
 
@@ -38,6 +51,14 @@ pub(crate) struct Limits {
     pub timeout: Duration,
     pub configure_timeout: Duration,
     pub output_mb: u32,
+    /// Lines of the log in a second.
+    pub log_lines: u32,
+    /// Calls into the host in one request.
+    pub host_calls: u64,
+    /// Percent of one core; `None` leaves it to the plugin threads.
+    pub cpu_percent: Option<u32>,
+    /// Series of the plugin's own metrics.
+    pub metric_series: usize,
 }
 
 impl Limits {
@@ -46,17 +67,17 @@ impl Limits {
     /// # Errors
     /// Invalid argument for a value that is no number or above what the server allows.
     pub(crate) fn read(parameters: &BTreeMap<String, String>, options: &WasmOptions) -> Result<Limits> {
-        let read = |name: &str, default: u64, most: u64| {
-            match parameters.get(name) {
-            None => Ok(default.min(most)),
-            Some(text) => {
-                text.trim().parse::<u64>().ok().filter(|n| (1..=most).contains(n)).ok_or_else(|| {
-                    Error::invalid_argument(format!(
-                        "parameter {name}: expected a whole number from 1 to {most} (what this server allows), got '{text}'"
-                    ))
-                })
-            }
-        }
+        let given = |name: &str, most: u64| -> Result<Option<u64>> {
+            let Some(text) = parameters.get(name) else { return Ok(None) };
+            let value = text.trim().parse::<u64>().ok().filter(|n| (1..=most).contains(n));
+            value.map(Some).ok_or_else(|| {
+                Error::invalid_argument(format!(
+                    "parameter {name}: expected a whole number from 1 to {most} (what this server allows), got '{text}'"
+                ))
+            })
+        };
+        let read = |name: &str, default: u64, most: u64| -> Result<u64> {
+            Ok(given(name, most)?.unwrap_or(default.min(most)))
         };
         let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let most_milliseconds = u64::try_from(options.max_timeout.as_millis()).unwrap_or(u64::MAX);
@@ -69,6 +90,13 @@ impl Limits {
                 most_milliseconds,
             )?),
             output_mb: small(read(OUTPUT_PARAMETER, 64, options.max_output_mb.into())?),
+            log_lines: small(read(LOG_LINES_PARAMETER, 100, options.max_log_lines.into())?),
+            host_calls: read(HOST_CALLS_PARAMETER, 1_000_000, options.max_host_calls)?,
+            cpu_percent: given(CPU_PARAMETER, options.max_cpu_percent.unwrap_or(MOST_CPU_PERCENT).into())?
+                .map(small)
+                .or(options.max_cpu_percent),
+            metric_series: small(read(METRIC_SERIES_PARAMETER, 100, options.max_metric_series.into())?)
+                as usize,
         })
     }
 
@@ -81,7 +109,12 @@ impl Limits {
                     TIMEOUT_PARAMETER,
                     CONFIGURE_TIMEOUT_PARAMETER,
                     OUTPUT_PARAMETER,
+                    LOG_LINES_PARAMETER,
+                    HOST_CALLS_PARAMETER,
+                    CPU_PARAMETER,
+                    METRIC_SERIES_PARAMETER,
                     MODELS_PARAMETER,
+                    REUSE_PARAMETER,
                 ]
                 .contains(name)
         })
@@ -103,6 +136,7 @@ impl Limits {
 pub(crate) enum LimitReached {
     Memory { wanted: usize },
     Table,
+    HostCalls,
 }
 
 impl fmt::Display for LimitReached {
@@ -110,11 +144,37 @@ impl fmt::Display for LimitReached {
         match self {
             LimitReached::Memory { wanted } => write!(f, "memory limit reached, {wanted} bytes wanted"),
             LimitReached::Table => f.write_str("table limit reached"),
+            LimitReached::HostCalls => f.write_str("limit of calls into the host reached"),
         }
     }
 }
 
 impl std::error::Error for LimitReached {}
+
+/// Calls into the host that one request has left.
+pub(crate) struct HostCalls {
+    left: u64,
+    exceeded: bool,
+}
+
+impl HostCalls {
+    pub(crate) fn new(limits: &Limits) -> HostCalls {
+        HostCalls { left: limits.host_calls, exceeded: false }
+    }
+
+    pub(crate) fn count(&mut self) {
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => self.exceeded = true,
+        }
+    }
+
+    /// # Errors
+    /// There were more than allowed.
+    pub(crate) fn check(&self) -> wasmtime::Result<()> {
+        if self.exceeded { Err(LimitReached::HostCalls.into()) } else { Ok(()) }
+    }
+}
 
 /// Counts what one store grows to, over all its memories and tables.
 ///
@@ -128,6 +188,11 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn new(limits: &Limits) -> Meter {
         Meter { memory: 0, memory_limit: limits.memory(), table_elements: 0 }
+    }
+
+    /// Bytes of linear memory so far. They never shrink.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
     }
 
     pub(crate) fn unlimited() -> Meter {
@@ -191,6 +256,20 @@ mod tests {
         assert_eq!(read(MEMORY_PARAMETER, "12").unwrap().memory(), 12 * MIB);
         assert_eq!(read(TIMEOUT_PARAMETER, "250").unwrap().timeout, Duration::from_millis(250));
         assert_eq!(read("other", "x").unwrap().output_mb, 64);
+    }
+
+    #[test]
+    fn the_share_of_the_cpu_is_the_servers_unless_the_plugin_asks_for_less() {
+        let read = |server: Option<u32>, text: Option<&str>| {
+            let parameters = text.map(|text| (CPU_PARAMETER.to_owned(), text.to_owned()));
+            let options = WasmOptions { max_cpu_percent: server, ..WasmOptions::default() };
+            Limits::read(&parameters.into_iter().collect(), &options).map(|limits| limits.cpu_percent)
+        };
+        assert_eq!(read(None, None).unwrap(), None);
+        assert_eq!(read(None, Some("150")).unwrap(), Some(150));
+        assert_eq!(read(Some(50), None).unwrap(), Some(50));
+        assert_eq!(read(Some(50), Some("20")).unwrap(), Some(20));
+        assert!(read(Some(50), Some("60")).is_err());
     }
 
     #[test]

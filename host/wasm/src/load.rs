@@ -7,6 +7,7 @@ use wasmtime::component::{Component, Linker};
 
 use crate::{
     bindings::PluginPre,
+    cache::Key,
     compile::caught,
     guest::{Configured, Guest},
     interface,
@@ -24,13 +25,32 @@ pub(crate) struct Built {
     pub(crate) report: LoadReport,
 }
 
-/// Compiles a component, configures an instance of it, and compiles the snapshot of that. Takes tens of milliseconds for
+/// Takes a component's image from the cache. If it is not there, compiles the component, configures an instance of it, and
+/// compiles the snapshot of that, which takes tens of milliseconds for
 /// a small component, ten seconds for one with CPython in it.
 ///
 /// # Errors
 /// The component cannot be compiled or linked (without the plugin's name); or what it says itself, or how it failed
 /// (with its name).
-pub(crate) fn build(guest: &Guest, linker: &Linker<HostState>, bytes: &[u8], shown: &str) -> Result<Built> {
+pub(crate) fn load(guest: &Guest, linker: &Linker<HostState>, bytes: &[u8], shown: &str) -> Result<Built> {
+    let Some(images) = &guest.shared.images else { return build(guest, linker, bytes, shown) };
+    let key = Key::new(&images.origin, bytes, &guest.settings, &guest.limits);
+    if let Some((component, report)) = images.cache.get(&key, &guest.shared.engine, &guest.files)
+        && let Some(signature) = Signature::of(&report)
+    {
+        let component = link(linker, &component).map_err(|e| e.context(&guest.name))?;
+        return Ok(Built { component, signature, report });
+    }
+    guest.files.note();
+    let built = build(guest, linker, bytes, shown);
+    let noted = guest.files.noted();
+    if let (Ok(built), Some(files)) = (&built, noted) {
+        images.cache.put(&key, built.component.instance_pre().component(), &built.report, files);
+    }
+    built
+}
+
+fn build(guest: &Guest, linker: &Linker<HostState>, bytes: &[u8], shown: &str) -> Result<Built> {
     let started = Instant::now();
     let compiler = &guest.shared.compiler;
     let _kept = compiler.keep_functions();
@@ -47,8 +67,11 @@ pub(crate) fn build(guest: &Guest, linker: &Linker<HostState>, bytes: &[u8], sho
         // A component that is wrong in itself gets its error from here.
         Err(reason) => (compile(bytes).map_err(named)?, Err(reason)),
     };
-    interface::check(&component).map_err(named)?;
-    let plain = link(linker, &component).map_err(named)?;
+    interface::check(&component).map_err(|e| named(interface::explained(e, bytes)))?;
+    let plain = link(linker, &component).map_err(|e| {
+        let built_for = interface::built_for(&component).unwrap_or_default();
+        named(interface::misfit(e, bytes, &built_for))
+    })?;
     let compile_time = started.elapsed();
 
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -113,11 +136,7 @@ pub(crate) fn link(linker: &Linker<HostState>, component: &Component) -> Result<
     };
     let unknown = wasi::link_refusing(&mut linker, component).map_err(not_linked)?;
     if !unknown.is_empty() {
-        return Err(Error::invalid_argument(format!(
-            "it imports {}, which this server does not have: expected only nacre:plugin@{} and WASI 0.2",
-            unknown.join(", "),
-            interface::HOST_VERSION
-        )));
+        return Err(interface::refused_imports(&unknown));
     }
     linker.instantiate_pre(component).and_then(PluginPre::new).map_err(not_linked)
 }

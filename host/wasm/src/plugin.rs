@@ -8,11 +8,14 @@ use std::{
 use nacre_backend::{ElementModel, ElementRequest, Execution};
 use nacre_config::ModelConfig;
 use nacre_domain::Result;
+use nacre_telemetry::PluginFailure;
 
 use crate::{
     bindings::{PluginPre, types},
     failure::{self, CallDeadline},
     guest::Guest,
+    models::Models,
+    reuse::{Idle, Instance},
     state::HostState,
     tensors,
 };
@@ -24,6 +27,7 @@ pub(crate) struct Plugin {
     pub(crate) component: PluginPre<HostState>,
     /// Whether instances start as `configure` left them.
     pub(crate) configured: bool,
+    pub(crate) idle: Idle,
     pub(crate) config: Arc<ModelConfig>,
     pub(crate) concurrency: usize,
     /// Outputs that it may give besides those of the configuration.
@@ -50,7 +54,10 @@ impl Plugin {
             &request.outputs,
             response.outputs,
         )
-        .map_err(|e| e.context(&self.guest.name))?;
+        .map_err(|e| {
+            self.guest.metrics.record_failure(PluginFailure::Answer);
+            failure::shortened(e).context(&self.guest.name)
+        })?;
         Ok(Execution {
             outputs,
             parameters: tensors::parameters_from_guest(response.parameters),
@@ -61,23 +68,17 @@ impl Plugin {
 
     async fn call(&self, request: &ElementRequest) -> Result<Answer> {
         let guest = &self.guest;
+        guest.metrics.record_call();
         let started = Instant::now();
-        let deadline = CallDeadline::process(request.deadline, &guest.limits);
-        let mut store = guest.store(&request.id, deadline, request.models.clone());
-        let plugin = self
-            .component
-            .instantiate_async(&mut store)
-            .await
-            .map_err(|e| guest.call_error(&e, &request.id, deadline))?;
-        if !self.configured {
-            let deadline = CallDeadline::configure(request.deadline, &guest.limits);
-            store.data_mut().deadline = deadline;
-            guest.in_time(deadline, guest.configure(&mut store, &plugin, &request.id, deadline)).await?;
-        }
+        let mut instance = match self.idle.take() {
+            Some(instance) => instance,
+            None => self.fresh(request).await?,
+        };
         let ready_after = started.elapsed();
 
         let deadline = CallDeadline::process(request.deadline, &guest.limits);
-        store.data_mut().deadline = deadline;
+        let models = Models::new(&guest.granted, request.models.clone(), deadline);
+        instance.store.data_mut().begin(guest, &request.id, deadline, models);
         let parameters: Vec<_> = request
             .parameters
             .iter()
@@ -92,12 +93,36 @@ impl Plugin {
             requested_outputs: &outputs,
         };
         let call = async {
-            let answer = plugin.nacre_plugin_step().call_process(&mut store, asked).await;
+            let answer = instance.plugin.nacre_plugin_step().call_process(&mut instance.store, asked).await;
             answer.map_err(|e| guest.call_error(&e, &request.id, deadline))
         };
         let response = guest.in_time(deadline, call).await?;
-        let response = response.map_err(|e| failure::guest_error(e).context(&guest.name))?;
+        let response = response.map_err(|e| {
+            guest.metrics.record_failure(PluginFailure::Error);
+            failure::guest_error(e).context(&guest.name)
+        })?;
+        self.idle.put(instance);
         Ok(Answer { response, ready_after })
+    }
+}
+
+impl Plugin {
+    /// A new instance, configured.
+    async fn fresh(&self, request: &ElementRequest) -> Result<Instance> {
+        let guest = &self.guest;
+        let started = Instant::now();
+        let deadline = CallDeadline::configure(request.deadline, &guest.limits);
+        let mut store = guest.store(&request.id, deadline, None);
+        let plugin = self
+            .component
+            .instantiate_async(&mut store)
+            .await
+            .map_err(|e| guest.call_error(&e, &request.id, deadline))?;
+        guest.metrics.record_instantiate(started.elapsed());
+        if !self.configured {
+            guest.in_time(deadline, guest.configure(&mut store, &plugin, &request.id, deadline)).await?;
+        }
+        Ok(Instance::new(store, plugin))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What all plugins of a process share: the engine, and the slots of its pool.
 
+use std::sync::Arc;
+
 use nacre_domain::{Deadline, Error, Result};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -7,18 +9,37 @@ use tokio::{
 };
 use wasmtime::Engine;
 
-use crate::{compile::Compiler, failure::PluginName, ticker::Ticker};
+use crate::{
+    cache::{ImageCache, Origin},
+    compile::Compiler,
+    failure::PluginName,
+    ticker::Ticker,
+};
 
 /// The epoch ticks as long as a plugin holds this.
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
     pub(crate) compiler: Compiler,
     pub(crate) slots: Slots,
+    pub(crate) idle: Arc<Semaphore>,
+    /// `None` if compiled images are not to be kept, or cannot be.
+    pub(crate) images: Option<Images>,
     pub(crate) _ticker: Ticker,
+}
+
+/// Where compiled images are kept.
+pub(crate) struct Images {
+    pub(crate) cache: ImageCache,
+    pub(crate) origin: Origin,
 }
 
 /// How many calls can follow one inside another: a plugin that calls a plugin that calls none is at level 1.
 const LEVELS: usize = 8;
+
+/// Room for instances that wait for another request, over all plugins.
+pub(crate) fn idle_instances(max_instances: u32) -> u32 {
+    max_instances.div_ceil(4)
+}
 
 /// Room for instances, less than the pool has: a call waits here rather than fail there.
 ///

@@ -2,7 +2,10 @@ use nacre_config::ModelConfig;
 use nacre_domain::{Error, Result, ShapeDisplay, TensorSpec};
 
 use crate::{
+    DescribedTensor, LoadReport,
     bindings::{step, types},
+    failure,
+    limits::DESCRIBED_TENSORS,
     tensors::data_type_from_guest,
 };
 
@@ -21,9 +24,17 @@ impl Signature {
             inputs: description.inputs.into_iter().map(spec).collect(),
             outputs: description.outputs.into_iter().map(spec).collect(),
         };
-        check("input", &signature.inputs)?;
-        check("output", &signature.outputs)?;
+        check("input", &signature.inputs).map_err(failure::shortened)?;
+        check("output", &signature.outputs).map_err(failure::shortened)?;
         Ok(signature)
+    }
+
+    /// What was found at an earlier load; `None` if it is not understood.
+    pub(crate) fn of(report: &LoadReport) -> Option<Signature> {
+        let specs = |tensors: &[DescribedTensor]| -> Option<Vec<_>> {
+            tensors.iter().map(DescribedTensor::spec).collect()
+        };
+        Some(Signature { inputs: specs(&report.inputs)?, outputs: specs(&report.outputs)? })
     }
 
     /// Outputs that config.pbtxt does not list. The plugin may give them; nobody can ask for them.
@@ -34,6 +45,12 @@ impl Signature {
 }
 
 fn check(kind: &str, specs: &[TensorSpec]) -> Result<()> {
+    if specs.len() > DESCRIBED_TENSORS {
+        return Err(Error::invalid_argument(format!(
+            "it describes {} {kind}s: expected at most {DESCRIBED_TENSORS}",
+            specs.len()
+        )));
+    }
     for (i, spec) in specs.iter().enumerate() {
         if spec.name.is_empty() || specs.iter().take(i).any(|other| other.name == spec.name) {
             return Err(Error::invalid_argument(format!(

@@ -12,6 +12,9 @@ use wasmtime_wizer::{ComponentContext, ComponentInstanceState, Wizer};
 
 use crate::{compile::caught, state::HostState};
 
+/// What the names of exports begin with that instrumentation adds.
+pub(crate) const ADDED: &str = "wasmtime:wizer/";
+
 /// A component whose memories and globals can be read.
 pub(crate) struct Instrumented<'a> {
     context: ComponentContext<'a>,

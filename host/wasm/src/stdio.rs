@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use wasmtime_wasi::{
     cli::{IsTerminal, StdoutStream},
-    p2::{OutputStream, Pollable, StreamResult},
+    p2::{OutputStream, Pollable, StreamError, StreamResult},
 };
 
 use crate::log::{Line, MAX_LINE, PluginLog, Source};
+
+/// Bytes that a guest may write in one call: a line is a byte or more, and each takes its time.
+const AT_ONCE: usize = 1 << 16;
 
 /// Standard output or standard error of one instance.
 #[derive(Clone)]
@@ -21,6 +24,13 @@ impl LineStream {
         let lines =
             Lines { log: Arc::clone(log), request: Arc::clone(request), source, pending: Vec::new(), cut: 0 };
         LineStream { lines: Arc::new(Mutex::new(lines)) }
+    }
+
+    /// What is written from now on belongs to another request.
+    pub(crate) fn begin(&self, request: &Arc<str>) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.end_line();
+        lines.request = Arc::clone(request);
     }
 }
 
@@ -49,6 +59,9 @@ impl Pollable for LineStream {
 #[async_trait::async_trait]
 impl OutputStream for LineStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        if bytes.len() > AT_ONCE {
+            return Err(StreamError::trap("more bytes written at once than check-write permits"));
+        }
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes);
         Ok(())
     }
@@ -58,7 +71,7 @@ impl OutputStream for LineStream {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(1 << 16)
+        Ok(AT_ONCE)
     }
 }
 

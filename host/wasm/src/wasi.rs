@@ -15,7 +15,7 @@ use wasmtime::{
     },
 };
 
-use crate::state::HostState;
+use crate::{inspect::Provision, state::HostState};
 
 /// Interfaces of WASI 0.2 that work.
 const WORKING: [&str; 18] = [
@@ -110,6 +110,15 @@ fn wasi_interface(name: &str) -> Option<&str> {
         .then_some(interface)
 }
 
+/// What there is for an import that is none of `nacre:plugin`.
+pub(crate) fn provision(name: &str) -> Provision {
+    match wasi_interface(name) {
+        Some(interface) if WORKING.contains(&interface) => Provision::Works,
+        Some(_) => Provision::Denied,
+        None => Provision::Refused,
+    }
+}
+
 fn note_resources(engine: &Engine, instance: &ComponentInstance, known: &mut Vec<ResourceType>) {
     for (_, export) in instance.exports(engine) {
         if let ComponentItem::Resource(resource) = export.ty {
@@ -128,7 +137,11 @@ fn refuse(
     for (name, export) in instance.exports(engine) {
         match export.ty {
             ComponentItem::Resource(resource) if !known.contains(&resource) => {
-                linker.resource(name, ResourceType::host::<Denied>(), |_, _| Ok(()))?;
+                linker.resource(name, ResourceType::host::<Denied>(), |mut store, _| {
+                    let denied = &mut store.data_mut().denied;
+                    *denied = denied.saturating_sub(1);
+                    Ok(())
+                })?;
             }
             ComponentItem::ComponentFunc(_) => {
                 let function: Arc<str> = format!("{interface}#{name}").into();
@@ -150,6 +163,7 @@ async fn answer(
     results: &mut [Val],
     function: &str,
 ) -> wasmtime::Result<()> {
+    store.data_mut().count_call()?;
     for argument in arguments {
         if let Val::Resource(handle) = argument {
             handle.resource_drop_async(&mut store).await?;
@@ -203,6 +217,7 @@ fn refusal(store: &mut StoreContextMut<'_, HostState>, ty: &Type, function: &str
             }
         }
         Type::Own(resource) if *resource == ResourceType::host::<Denied>() => {
+            store.data_mut().denied += 1;
             Val::Resource(ResourceAny::try_from_resource(Resource::<Denied>::new_own(0), store)?)
         }
         _ => bail!("access denied: {function}"),

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use nacre_backend::{Backend, ElementModel, ElementRequest, Execution, Executor, LoadedModel, ModelSource};
 use nacre_domain::{DataType, Deadline, Error, ModelKey, Parameters, Tensor};
-use nacre_wasm::{WasmBackend, WasmOptions};
+use nacre_wasm::{LoadReport, WasmBackend, WasmOptions};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -80,17 +80,17 @@ impl Server {
 
     pub fn load_bytes(&self, model: &str, component: &[u8], config: &str) -> Result<LoadedModel, Error> {
         let directory = self.folder(model, component);
-        let config = format!("backend: \"wasm\"\n{config}");
-        let parsed = nacre_config::parse(model, &directory.join("config.pbtxt"), &config)
-            .unwrap_or_else(|diagnostics| panic!("{diagnostics:?}"));
-        let version_directory = directory.join("1");
-        self.backend.load(&ModelSource {
-            config: Arc::new(parsed.config),
-            key: ModelKey { name: model.into(), version: 1 },
-            file: Some(version_directory.join("plugin.wasm")),
-            version_directory,
-            directory,
-        })
+        self.backend.load(&source(model, directory, config))
+    }
+
+    /// Loads a guest with the usual tensors, and what the load has to tell.
+    pub fn reported(&self, guest_name: &str, config: &str) -> (Arc<dyn ElementModel>, LoadReport) {
+        let component = fs::read(guest(guest_name)).unwrap();
+        let directory = self.folder(guest_name, &component);
+        let source = source(guest_name, directory, &format!("{TENSORS}{config}"));
+        let loaded = self.backend.load_with_report(&source);
+        let (loaded, report) = loaded.unwrap_or_else(|error| panic!("{guest_name}: {error}"));
+        (element_model(loaded), report)
     }
 
     /// A loaded guest with the usual tensors.
@@ -111,6 +111,21 @@ impl Server {
     ) -> Result<Execution, Error> {
         let model = Arc::clone(model);
         self.runtime.block_on(self.runtime.spawn(async move { model.process(request).await })).unwrap()
+    }
+}
+
+/// Version 1 of a model that lies in this folder.
+pub fn source(model: &str, directory: PathBuf, config: &str) -> ModelSource {
+    let config = format!("backend: \"wasm\"\n{config}");
+    let parsed = nacre_config::parse(model, &directory.join("config.pbtxt"), &config)
+        .unwrap_or_else(|diagnostics| panic!("{diagnostics:?}"));
+    let version_directory = directory.join("1");
+    ModelSource {
+        config: Arc::new(parsed.config),
+        key: ModelKey { name: model.into(), version: 1 },
+        file: Some(version_directory.join("plugin.wasm")),
+        version_directory,
+        directory,
     }
 }
 
