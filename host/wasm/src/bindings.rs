@@ -6,9 +6,11 @@ wasmtime::component::bindgen!({
     world: "plugin",
     ownership: Borrowing { duplicate_if_necessary: true },
     imports: {
-        "nacre:plugin/files.read": async,
-        "nacre:plugin/models.infer": async,
-        "nacre:plugin/models.infer-all": async,
+        "nacre:plugin/files.read": async | trappable,
+        "nacre:plugin/models.infer": async | trappable,
+        "nacre:plugin/models.infer-all": async | trappable,
+        // Every call counts towards a limit.
+        default: trappable,
     },
     exports: { default: async },
 });

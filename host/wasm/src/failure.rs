@@ -3,11 +3,13 @@
 use std::time::{Duration, Instant};
 
 use nacre_domain::{Deadline, Error, ErrorCode, ModelKey};
+use nacre_telemetry::PluginFailure;
 use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace, component::ResourceTableError};
 use wasmtime_wasi::I32Exit;
 
 use crate::{
-    CONFIGURE_TIMEOUT_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
+    CONFIGURE_TIMEOUT_PARAMETER, CPU_PARAMETER, HOST_CALLS_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER,
+    TIMEOUT_PARAMETER,
     bindings::types,
     limits::{HANDLES, LimitReached, Limits, TABLE_ELEMENTS},
 };
@@ -55,7 +57,7 @@ impl CallDeadline {
 
     /// The error for a call that did not end in time.
     pub(crate) fn error(self, name: &PluginName, limits: &Limits) -> Error {
-        Error::deadline_exceeded(match self.whose {
+        let mut text = match self.whose {
             Whose::Request => format!("the request's deadline passed while {name} was running"),
             Whose::Process => format!(
                 "{name} did not answer within {} ms (parameter {TIMEOUT_PARAMETER} of its config.pbtxt sets the limit)",
@@ -66,7 +68,13 @@ impl CallDeadline {
                  sets the limit)",
                 limits.configure_timeout.as_millis()
             ),
-        })
+        };
+        if let Some(percent) = limits.cpu_percent {
+            text.push_str(&format!(
+                "; its calls together may use {percent} % of a core (parameter {CPU_PARAMETER} sets the share)"
+            ));
+        }
+        Error::deadline_exceeded(text)
     }
 }
 
@@ -80,15 +88,8 @@ impl std::fmt::Display for PluginName {
     }
 }
 
-/// The plugin's own error; of a message that would fill the log, the start.
+/// The plugin's own error.
 pub(crate) fn guest_error(error: types::Error) -> Error {
-    let start = |mut message: String| {
-        if message.len() > LONGEST_MESSAGE {
-            message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
-            message.push('…');
-        }
-        message
-    };
     let code = match error.code {
         types::ErrorCode::InvalidArgument => ErrorCode::InvalidArgument,
         types::ErrorCode::NotFound => ErrorCode::NotFound,
@@ -98,7 +99,23 @@ pub(crate) fn guest_error(error: types::Error) -> Error {
         types::ErrorCode::DeadlineExceeded => ErrorCode::DeadlineExceeded,
         types::ErrorCode::Internal => ErrorCode::Internal,
     };
-    Error::new(code, start(error.message))
+    Error::new(code, start_of(error.message))
+}
+
+/// An error in which the plugin's own names or shapes may be; what would fill the log is cut.
+pub(crate) fn shortened(error: Error) -> Error {
+    if error.message().len() <= LONGEST_MESSAGE {
+        return error;
+    }
+    Error::new(error.code(), start_of(error.message().to_owned()))
+}
+
+fn start_of(mut message: String) -> String {
+    if message.len() > LONGEST_MESSAGE {
+        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+        message.push('…');
+    }
+    message
 }
 
 /// An error of the host's as the guest sees it.
@@ -116,59 +133,95 @@ pub(crate) fn error_to_guest(error: Error) -> types::Error {
     types::Error { code, message: error.to_string() }
 }
 
-/// Bytes of a plugin's own error message that are handed on.
+/// Bytes of an error message that come from a plugin and are handed on.
 const LONGEST_MESSAGE: usize = 4096;
 
-/// The error of a call that did not come back from the guest. Its backtrace goes to the log here.
+/// The error of a call that did not come back from the guest, and how to count it. Its backtrace goes to the log here.
 pub(crate) fn call_error(
     error: &wasmtime::Error,
     name: &PluginName,
     limits: &Limits,
     request: &str,
     deadline: CallDeadline,
-) -> Error {
-    let trap = error.downcast_ref::<Trap>();
-    if trap == Some(&Trap::Interrupt) {
-        return deadline.error(name, limits);
+) -> (PluginFailure, Error) {
+    if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
+        return (PluginFailure::Deadline, deadline.error(name, limits));
     }
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
-        return Error::unavailable(format!("{name} found no free slot for its instance; try again"));
+        let error = Error::unavailable(format!("{name} found no free slot for its instance; try again"));
+        return (PluginFailure::Other, error);
     }
-    let kind = if let Some(limit) = error.downcast_ref::<LimitReached>() {
-        match limit {
-            LimitReached::Memory { wanted } => format!(
-                "needs more memory than its limit: {} MiB wanted, {} MiB allowed (parameter {MEMORY_PARAMETER} of its \
-                 config.pbtxt raises it)",
-                wanted.div_ceil(1 << 20),
-                limits.memory_mb
-            ),
-            LimitReached::Table => {
-                format!("needs larger function tables than the limit of {TABLE_ELEMENTS} entries")
-            }
-        }
-    } else if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
-        format!("called exit({status}) instead of answering")
-    } else if matches!(error.downcast_ref::<ResourceTableError>(), Some(ResourceTableError::Full)) {
-        format!("holds more handles (streams, timers) than the limit of {HANDLES}")
-    } else if let Some(trap) = trap {
-        let text = trap.to_string();
-        format!("trapped: {}", text.strip_prefix("wasm trap: ").unwrap_or(&text))
-    } else if is_hostcall_fuel(error) {
-        format!(
-            "gave more data than its limit: {} MiB allowed (parameter {OUTPUT_PARAMETER} of its config.pbtxt raises it)",
-            limits.output_mb
-        )
-    } else {
-        format!("failed: {}", error.root_cause())
-    };
+    let (kind, what) = what_happened(error, limits);
     let backtrace = error.downcast_ref::<WasmBacktrace>().map(|b| format!("\n{b}")).unwrap_or_default();
     tracing::error!(
         model = name.0.name.as_str(),
         version = name.0.version,
         request_id = (!request.is_empty()).then_some(request),
-        "plugin {kind}{backtrace}"
+        "plugin {what}{backtrace}"
     );
-    Error::internal(format!("{name} {kind}"))
+    (kind, Error::internal(format!("{name} {what}")))
+}
+
+/// The predicate of a sentence about the plugin.
+fn what_happened(error: &wasmtime::Error, limits: &Limits) -> (PluginFailure, String) {
+    if let Some(limit) = error.downcast_ref::<LimitReached>() {
+        return limit_reached(*limit, limits);
+    }
+    if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
+        return (PluginFailure::Exit, format!("called exit({status}) instead of answering"));
+    }
+    if matches!(error.downcast_ref::<ResourceTableError>(), Some(ResourceTableError::Full)) {
+        let what = format!("holds more handles (streams, timers) than the limit of {HANDLES}");
+        return (PluginFailure::Handles, what);
+    }
+    if let Some(trap) = error.downcast_ref::<Trap>() {
+        let text = trap.to_string();
+        let what = format!("trapped: {}", text.strip_prefix("wasm trap: ").unwrap_or(&text));
+        return (trap_kind(*trap), what);
+    }
+    if is_hostcall_fuel(error) {
+        let what = format!(
+            "gave more data than its limit: {} MiB allowed (parameter {OUTPUT_PARAMETER} of its config.pbtxt raises it)",
+            limits.output_mb
+        );
+        return (PluginFailure::Output, what);
+    }
+    (PluginFailure::Other, format!("failed: {}", start_of(error.root_cause().to_string())))
+}
+
+fn limit_reached(limit: LimitReached, limits: &Limits) -> (PluginFailure, String) {
+    match limit {
+        LimitReached::Memory { wanted } => (
+            PluginFailure::Memory,
+            format!(
+                "needs more memory than its limit: {} MiB wanted, {} MiB allowed (parameter {MEMORY_PARAMETER} of its \
+                 config.pbtxt raises it)",
+                wanted.div_ceil(1 << 20),
+                limits.memory_mb
+            ),
+        ),
+        LimitReached::Table => (
+            PluginFailure::Table,
+            format!("needs larger function tables than the limit of {TABLE_ELEMENTS} entries"),
+        ),
+        LimitReached::HostCalls => (
+            PluginFailure::HostCalls,
+            format!(
+                "called into the host more often than its limit: {} calls allowed in a request (parameter \
+                 {HOST_CALLS_PARAMETER} of its config.pbtxt raises it)",
+                limits.host_calls
+            ),
+        ),
+    }
+}
+
+fn trap_kind(trap: Trap) -> PluginFailure {
+    match trap {
+        Trap::UnreachableCodeReached => PluginFailure::Unreachable,
+        Trap::MemoryOutOfBounds | Trap::HeapMisaligned | Trap::TableOutOfBounds => PluginFailure::OutOfBounds,
+        Trap::StackOverflow => PluginFailure::StackOverflow,
+        _ => PluginFailure::Trap,
+    }
 }
 
 /// wasmtime gives this error no public type.

@@ -10,10 +10,11 @@ use std::{
 use nacre_domain::ModelKey;
 use tracing::Level;
 
+use crate::LOG_LINES_PARAMETER;
+
 /// Bytes of a line; the rest of it is cut.
 pub(crate) const MAX_LINE: usize = 4096;
-/// Lines of one model version in one [`WINDOW`]; the rest is counted.
-pub(crate) const MAX_LINES: u32 = 100;
+/// The time in which the lines of one model version are limited.
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// Where a line comes from.
@@ -58,15 +59,18 @@ pub(crate) struct Line<'a> {
 /// The log of one model version: shared by its instances, so that its rate is limited as a whole.
 pub(crate) struct PluginLog {
     key: ModelKey,
+    max_lines: u32,
     rate: Mutex<Rate>,
 }
 
 impl PluginLog {
-    pub(crate) fn new(key: ModelKey) -> PluginLog {
-        PluginLog { key, rate: Mutex::new(Rate::new(Instant::now())) }
+    /// `max_lines` in a second; the rest is counted.
+    pub(crate) fn new(key: ModelKey, max_lines: u32) -> PluginLog {
+        PluginLog { key, max_lines, rate: Mutex::new(Rate::new(max_lines, Instant::now())) }
     }
 
-    /// Writes a message, line by line.
+    /// Writes a message, line by line. A message may be megabytes of line ends; once a line is not admitted, those behind
+    /// it are only counted.
     pub(crate) fn write(
         &self,
         request: &str,
@@ -75,8 +79,16 @@ impl PluginLog {
         message: &str,
         fields: &[(String, String)],
     ) {
-        for text in message.lines() {
-            self.write_line(&Line { request, source, level, text, missing: 0, fields });
+        let mut rest = message;
+        while !rest.is_empty() {
+            let (text, behind) = rest.split_once('\n').unwrap_or((rest, ""));
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            if !self.write_line(&Line { request, source, level, text, missing: 0, fields }) {
+                let ends = behind.bytes().filter(|&byte| byte == b'\n').count() as u64;
+                self.rate().dropped += ends + u64::from(!behind.is_empty() && !behind.ends_with('\n'));
+                return;
+            }
+            rest = behind;
         }
     }
 
@@ -86,12 +98,17 @@ impl PluginLog {
         self.report(dropped);
     }
 
-    pub(crate) fn write_line(&self, line: &Line<'_>) {
+    /// Whether the line was admitted.
+    pub(crate) fn write_line(&self, line: &Line<'_>) -> bool {
         let (dropped, admitted) = self.rate().admit(Instant::now());
         self.report(dropped);
-        if !admitted {
-            return;
+        if admitted {
+            self.emit(line);
         }
+        admitted
+    }
+
+    fn emit(&self, line: &Line<'_>) {
         let (model, version, stream) = (self.key.name.as_str(), self.key.version, line.source.name());
         let request_id = (!line.request.is_empty()).then(|| printable(line.request, 0));
         let request_id = request_id.as_deref();
@@ -120,7 +137,8 @@ impl PluginLog {
                 model = self.key.name.as_str(),
                 version = self.key.version,
                 dropped,
-                "lines of the plugin were dropped, more than {MAX_LINES} in a second"
+                "lines of the plugin were dropped, more than {} in a second (parameter {LOG_LINES_PARAMETER} raises it)",
+                self.max_lines
             );
         }
     }
@@ -139,6 +157,7 @@ impl Drop for PluginLog {
 
 /// Counts the lines of a window.
 struct Rate {
+    max_lines: u32,
     window: Instant,
     lines: u32,
     dropped: u64,
@@ -146,8 +165,8 @@ struct Rate {
 }
 
 impl Rate {
-    fn new(now: Instant) -> Rate {
-        Rate { window: now, lines: 0, dropped: 0, reported: false }
+    fn new(max_lines: u32, now: Instant) -> Rate {
+        Rate { max_lines, window: now, lines: 0, dropped: 0, reported: false }
     }
 
     /// Lines to report as dropped before this one, and whether this one may be written.
@@ -155,9 +174,9 @@ impl Rate {
         let mut earlier = 0;
         if now.saturating_duration_since(self.window) >= WINDOW {
             earlier = self.dropped;
-            *self = Rate::new(now);
+            *self = Rate::new(self.max_lines, now);
         }
-        if self.lines < MAX_LINES {
+        if self.lines < self.max_lines {
             self.lines += 1;
             return (earlier, true);
         }
@@ -216,10 +235,12 @@ fn join_fields(fields: &[(String, String)]) -> String {
 mod tests {
     use super::*;
 
+    const MAX_LINES: u32 = 100;
+
     #[test]
     fn admits_so_many_lines_in_a_window_and_counts_the_rest() {
         let start = Instant::now();
-        let mut rate = Rate::new(start);
+        let mut rate = Rate::new(MAX_LINES, start);
         for _ in 0..MAX_LINES {
             assert_eq!(rate.admit(start), (0, true));
         }
@@ -232,7 +253,7 @@ mod tests {
     #[test]
     fn reports_once_in_a_window() {
         let start = Instant::now();
-        let mut rate = Rate::new(start);
+        let mut rate = Rate::new(MAX_LINES, start);
         for _ in 0..MAX_LINES + 3 {
             rate.admit(start);
         }
@@ -240,6 +261,15 @@ mod tests {
         rate.admit(start);
         assert_eq!(rate.take_dropped(), 0);
         assert_eq!(rate.admit(start + WINDOW), (1, true));
+    }
+
+    #[test]
+    fn lines_behind_one_that_is_dropped_are_counted() {
+        let log = PluginLog::new(ModelKey { name: "m".into(), version: 1 }, 2);
+        for (message, dropped) in [("a\nb\nc\nd\n", 2), ("e\r\n\nf", 5), ("", 5), ("g", 6)] {
+            log.write("", Source::Log, Level::TRACE, message, &[]);
+            assert_eq!(log.rate().dropped, dropped, "{message:?}");
+        }
     }
 
     #[test]

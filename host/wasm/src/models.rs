@@ -120,24 +120,28 @@ fn tensor_from_guest(tensor: types::TensorResult) -> Tensor {
 }
 
 impl models::Host for HostState {
-    async fn infer(&mut self, call: models::Call) -> Result<types::Response, types::Error> {
+    async fn infer(&mut self, call: models::Call) -> wasmtime::Result<Result<types::Response, types::Error>> {
+        self.count_call()?;
         let answer = self.models.infer(call, &self.request).await;
-        answer.map(tensors::response_to_guest).map_err(failure::error_to_guest)
+        Ok(answer.map(tensors::response_to_guest).map_err(failure::error_to_guest))
     }
 
     async fn infer_all(
         &mut self,
         calls: Vec<models::Call>,
-    ) -> Vec<Result<types::Response, types::Error>> {
+    ) -> wasmtime::Result<Vec<Result<types::Response, types::Error>>> {
+        self.count_call()?;
         if calls.len() > CALLS_AT_ONCE {
             let error = Error::resource_exhausted(format!(
                 "{} calls at once: expected {CALLS_AT_ONCE} at most",
                 calls.len()
             ));
-            return calls.iter().map(|_| Err(failure::error_to_guest(error.clone()))).collect();
+            return Ok(calls.iter().map(|_| Err(failure::error_to_guest(error.clone()))).collect());
         }
         let calls = calls.into_iter().map(|call| self.models.infer(call, &self.request));
         let answers = join_all(calls).await.into_iter();
-        answers.map(|answer| answer.map(tensors::response_to_guest).map_err(failure::error_to_guest)).collect()
+        Ok(answers
+            .map(|answer| answer.map(tensors::response_to_guest).map_err(failure::error_to_guest))
+            .collect())
     }
 }

@@ -52,7 +52,7 @@ fn a_damaged_component_is_refused() {
 fn another_interface_version_is_named_with_the_hosts() {
     refused(
         &guest_bytes("other_version"),
-        &["built for nacre:plugin@9.9.9", "this server has nacre:plugin@0.1.0"],
+        &["built for nacre:plugin@9.9.9", "this server has nacre:plugin@1.0.0"],
     );
 }
 
@@ -63,7 +63,7 @@ fn an_unknown_import_is_named() {
 
 #[test]
 fn a_component_that_exports_no_step_is_named() {
-    refused(&guest_bytes("no_export"), &["expected it to export nacre:plugin/step@0.1.0", "exports nothing"]);
+    refused(&guest_bytes("no_export"), &["expected it to export nacre:plugin/step@1.0.0", "exports nothing"]);
 }
 
 #[test]
