@@ -17,6 +17,7 @@ from pathlib import Path
 import assets
 import checks
 import environment
+import javascript
 import libtorch
 import paths
 import wasm_target
@@ -95,6 +96,23 @@ def torch_of_users(torch: Path, python: Step) -> list[Step]:
     return [view, pytorch]
 
 
+def packages_of_npm() -> list[Step]:
+    """What needs Node.js, if that is there."""
+    if not javascript.is_possible():
+        return []
+    return [
+        Step(
+            "javascript",
+            "compilers of plugins in JavaScript and TypeScript",
+            javascript.install,
+            inputs=javascript.FILES,
+            outputs=javascript.OUTPUTS,
+            download_mb=20,
+            disk_mb=75,
+        )
+    ]
+
+
 def plan(own_torch: Path | None) -> list[Step]:
     """All steps, in order."""
     rust = Step(
@@ -116,7 +134,8 @@ def plan(own_torch: Path | None) -> list[Step]:
     )
     python = packages("python", "Python packages that PyTorch needs", 34, 160, [venv])
     torch = torch_of_users(own_torch, python) if own_torch else torch_of_ours(venv, python)
-    zig = packages("zig", "Zig, the compiler of the C plugins", 101, 430, [venv])
+    zig = packages("zig", "Zig, the compiler of plugins in C, C++ and Zig", 101, 430, [venv])
+    componentize = packages("componentize", "componentize-py, the compiler of plugins in Python", 17, 46, [venv])
     tests = packages("tests", "Triton's clients, pytest and a tokenizer, for the tests", 26, 122, [venv])
     photographs = packages("photographs", "photographs and class names", 31, 5, [], assets.fetch)
     photographs.outputs = assets.OUTPUTS
@@ -128,7 +147,8 @@ def plan(own_torch: Path | None) -> list[Step]:
         export_step("export-minilm", "all-MiniLM-L6-v2", ["export_minilm.py", "minilm.py"], [sentences, torch[-1]],
                     ["minilm_l6_v2/1/model.pt", "tokenize/tokenizer.json"], 92),
     ]  # fmt: skip
-    return [rust, venv, python, *torch, zig, tests, photographs, weights, sentences, *models]
+    compilers = [zig, componentize, *packages_of_npm()]
+    return [rust, venv, python, *torch, *compilers, tests, photographs, weights, sentences, *models]
 
 
 def announce(steps: list[Step]) -> None:
@@ -162,6 +182,8 @@ def main() -> None:
             return
         checks.disk_has_room(sum(step.disk_mb + step.download_mb for step in left) + 200)
         announce(left)
+        if not javascript.is_possible():
+            print("Node.js and npm are not here: plugins in JavaScript and TypeScript will be neither built nor tested.")
         carry_out(left)
         print("The set-up is complete.")
 
