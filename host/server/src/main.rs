@@ -20,6 +20,11 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let options = match cli.command {
         Some(Command::Serve(options)) => options,
+        Some(Command::Plugin(args)) => return nacre_toolkit::run(&args),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "nacre", &mut std::io::stdout());
+            return ExitCode::SUCCESS;
+        }
         None => cli.serve,
     };
     match serve::run(options) {

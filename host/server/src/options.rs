@@ -4,6 +4,8 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use nacre_toolkit::cli::PluginArgs;
 
 /// Serves PyTorch models, with pre- and postprocessing in WebAssembly, over KServe v2.
 #[derive(Debug, Parser)]
@@ -31,6 +33,14 @@ pub struct Cli {
 pub enum Command {
     /// Serve the models of one or more repositories until Ctrl-C or SIGTERM.
     Serve(ServeOptions),
+    /// Make, build, check, test, run and measure plugins.
+    Plugin(PluginArgs),
+    /// Write a script that completes the command line in a shell.
+    #[command(after_help = "Example:\n  nacre completions bash > ~/.local/share/bash-completion/completions/nacre")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
 }
 
 /// Options of `serve`.

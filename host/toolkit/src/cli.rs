@@ -26,38 +26,50 @@ pub struct PluginArgs {
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
     /// Make the folder of a new plugin: sources, config.pbtxt, a test.
-    #[command(after_help = "Example:\n  nacre plugin new scale --language python\n  nacre plugin new        # asks, on a terminal")]
+    #[command(
+        after_help = "Example:\n  nacre plugin new scale --language python\n  nacre plugin new        # asks, on a terminal"
+    )]
     New(NewArgs),
     /// Build a plugin: <PLUGIN>/1/plugin.wasm.
-    #[command(after_help = "A missing compiler is exit code 3, with the commands that install it.\n\nExample:\n  nacre plugin \
-                            build scale")]
+    #[command(
+        after_help = "A missing compiler is exit code 3, with the commands that install it.\n\nExample:\n  nacre plugin \
+                            build scale"
+    )]
     Build(BuildArgs),
     /// Say whether a server would serve a plugin, and if not, why and what to do.
-    #[command(after_help = "It is loaded as a server loads it: imports, describe, configure, snapshot, and the comparison \
+    #[command(
+        after_help = "It is loaded as a server loads it: imports, describe, configure, snapshot, and the comparison \
                             with config.pbtxt.\n\nExample:\n  nacre plugin check scale\n  nacre plugin check \
-                            target/wasm32-wasip2/release/scale.wasm --config config.pbtxt")]
+                            target/wasm32-wasip2/release/scale.wasm --config config.pbtxt"
+    )]
     Check(CheckArgs),
     /// Run a plugin's cases: requests with the answers that are expected.
     #[command(after_help = TEST_HELP)]
     Test(TestArgs),
     /// Answer one request and print the tensors.
-    #[command(after_help = "Example:\n  nacre plugin run scale --input x=[1,2,3]\n  nacre plugin run scale --input \
+    #[command(
+        after_help = "Example:\n  nacre plugin run scale --input x=[1,2,3]\n  nacre plugin run scale --input \
                             x=@x.npy --set factor=2 --save answers\n  nacre plugin run decode_image --input \
-                            image=@cat.jpg\n  nacre plugin run scale --case tests/scale.json")]
+                            image=@cat.jpg\n  nacre plugin run scale --case tests/scale.json"
+    )]
     Run(RunArgs),
     /// Measure a plugin: latency, memory, load time, against its limits.
-    #[command(after_help = "Each request gets a fresh instance, as in a server. With --reuse, instances are used again, as \
+    #[command(
+        after_help = "Each request gets a fresh instance, as in a server. With --reuse, instances are used again, as \
                             with the parameter NACRE_REUSE, beside it.\n\nExample:\n  nacre plugin bench scale --case \
-                            tests/scale.json --seconds 10")]
+                            tests/scale.json --seconds 10"
+    )]
     Bench(BenchArgs),
     /// Show what a plugin is: interface, tensors, imports, size, tools it was made with.
     #[command(after_help = "Example:\n  nacre plugin inspect model_repository/decode_image")]
     Inspect(InspectArgs),
     /// Build, check and deploy at every change of a source, until Ctrl-C.
-    #[command(after_help = "A plugin's folder is that of a model, so a server whose --model-repository is the folder's \
+    #[command(
+        after_help = "A plugin's folder is that of a model, so a server whose --model-repository is the folder's \
                             parent needs no --repository.\n\nExample:\n  nacre serve --model-repository models &\n  nacre \
                             plugin dev models/scale --server http://localhost:8000\n  nacre plugin dev scale --repository \
-                            models --server http://localhost:8000")]
+                            models --server http://localhost:8000"
+    )]
     Dev(DevArgs),
 }
 
@@ -119,6 +131,7 @@ pub struct NewArgs {
     /// Folder in which the plugin's folder is made; a model repository, for example.
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     pub parent: PathBuf,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -129,6 +142,7 @@ pub struct BuildArgs {
     /// Folder of the plugin.
     #[arg(value_name = "PLUGIN", default_value = ".")]
     pub path: PathBuf,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -136,8 +150,10 @@ pub struct BuildArgs {
 /// Options of `check`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CheckArgs {
+    /// Which plugin.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -145,6 +161,7 @@ pub struct CheckArgs {
 /// Options of `test`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TestArgs {
+    /// Which plugin.
     #[command(flatten)]
     pub target: TargetArgs,
     /// Run only cases whose name has this in it.
@@ -153,6 +170,7 @@ pub struct TestArgs {
     /// A file or folder of cases instead of the plugin's tests/; may be given several times.
     #[arg(long = "cases", value_name = "PATH")]
     pub cases: Vec<PathBuf>,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -178,8 +196,10 @@ pub struct RequestArgs {
 /// Options of `run`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RunArgs {
+    /// Which plugin.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// What it is asked.
     #[command(flatten)]
     pub request: RequestArgs,
     /// Write each output to DIR/<name>.npy.
@@ -188,6 +208,7 @@ pub struct RunArgs {
     /// Print so many elements of each output.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub elements: usize,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -195,8 +216,10 @@ pub struct RunArgs {
 /// Options of `bench`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct BenchArgs {
+    /// Which plugin.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// What it is asked.
     #[command(flatten)]
     pub request: RequestArgs,
     /// How long to measure.
@@ -208,6 +231,7 @@ pub struct BenchArgs {
     /// Measure also with instances that are used again (NACRE_REUSE).
     #[arg(long)]
     pub reuse: bool,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -215,8 +239,10 @@ pub struct BenchArgs {
 /// Options of `inspect`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct InspectArgs {
+    /// Which plugin.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -239,6 +265,7 @@ pub struct DevArgs {
     /// End after the first build.
     #[arg(long)]
     pub once: bool,
+    /// How it is reported.
     #[command(flatten)]
     pub output: OutputArgs,
 }

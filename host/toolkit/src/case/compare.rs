@@ -24,7 +24,9 @@ pub fn outputs(expected: &[Tensor], got: &[Tensor], tolerance: Tolerance) -> Vec
 pub fn parameters(expected: &Parameters, got: &Parameters) -> Vec<String> {
     let problem = |(name, value)| match got.get(name) {
         None => Some(format!("parameter '{name}' is missing in the answer; expected {value:?}")),
-        Some(other) if other != value => Some(format!("parameter '{name}': expected {value:?}, got {other:?}")),
+        Some(other) if other != value => {
+            Some(format!("parameter '{name}': expected {value:?}, got {other:?}"))
+        }
         Some(_) => None,
     };
     expected.iter().filter_map(problem).collect()
@@ -64,7 +66,9 @@ fn tensor(expected: &Tensor, got: &Tensor, tolerance: Tolerance) -> Option<Strin
     }
     if matches!(wanted, Element::Float(..)) {
         let Tolerance { absolute, relative } = tolerance;
-        text.push_str(&format!(", by {largest:.3e} at most (tolerance {absolute:e} + {relative:e} of the expected)"));
+        text.push_str(&format!(
+            ", by {largest:.3e} at most (tolerance {absolute:e} + {relative:e} of the expected)"
+        ));
     }
     Some(text)
 }
@@ -118,15 +122,20 @@ mod tests {
         assert_eq!(compare(&[f32::INFINITY], &[f32::NEG_INFINITY]).len(), 1);
         assert_eq!(
             compare(&[1.0, 2.0, 3.0], &[1.0, 2.5, 4.0]),
-            ["output 'y'[1]: expected 2, got 2.5; 2 of 3 elements differ, by 1.000e0 at most (tolerance 1e-6 + 1e-5 of \
-              the expected)"]
+            [
+                "output 'y'[1]: expected 2, got 2.5; 2 of 3 elements differ, by 1.000e0 at most (tolerance 1e-6 + 1e-5 of \
+              the expected)"
+            ]
         );
     }
 
     #[test]
     fn the_place_is_that_of_the_shape() {
         let (expected, got) = (floats(&[1.0; 6], &[2, 3]), floats(&[1.0, 1.0, 1.0, 1.0, 1.0, 9.0], &[2, 3]));
-        assert!(outputs(&[expected], &[got], Tolerance::default())[0].starts_with("output 'y'[1,2]: expected 1, got 9"));
+        assert!(
+            outputs(&[expected], &[got], Tolerance::default())[0]
+                .starts_with("output 'y'[1,2]: expected 1, got 9")
+        );
     }
 
     #[test]

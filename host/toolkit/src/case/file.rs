@@ -209,8 +209,8 @@ fn parameters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Parameters, 
 pub fn read(file: &Path) -> Result<Vec<Case>, Failure> {
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
-    let mut cases = parse(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())).fix(FORMAT))?;
+    let mut cases =
+        parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())).fix(FORMAT))?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let several = cases.len() > 1;
     for (index, case) in cases.iter_mut().enumerate() {
@@ -242,8 +242,9 @@ pub fn read_folder(folder: &Path) -> Result<Vec<Case>, Failure> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let entries = fs::read_dir(folder)
-        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>());
+    let entries = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
+    });
     let mut files =
         entries.map_err(|error| Failure::usage(format!("cannot read {}: {error}", folder.display())))?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
@@ -283,7 +284,10 @@ mod tests {
     fn says_what_is_wrong_and_where() {
         for (text, expected) in [
             (r#"{"input": []}"#, "unknown field `input`, expected one of `name`"),
-            (r#"{"error": {"code": "oops"}}"#, "'oops' is no code of an error; expected one of invalid-argument"),
+            (
+                r#"{"error": {"code": "oops"}}"#,
+                "'oops' is no code of an error; expected one of invalid-argument",
+            ),
             (r#"{"parameters": {"a": [1]}}"#, "parameter 'a': expected true, false, a number or a string"),
             ("{\n\"inputs\": 3}", "line 2 column 11"),
             (r#"{"models": {"a": {"output": []}}}"#, "unknown field `output`, expected one of `outputs`"),

@@ -17,9 +17,8 @@ pub(super) fn pixels(bytes: &[u8]) -> Result<(Vec<i64>, Vec<u8>), String> {
         ..Options::default()
     };
     let count = width.checked_mul(height).filter(|&pixels| pixels as u64 <= options.max_pixels);
-    let count = count.ok_or_else(|| {
-        format!("it has {width}×{height} pixels; expected {} at most", options.max_pixels)
-    })?;
+    let count = count
+        .ok_or_else(|| format!("it has {width}×{height} pixels; expected {} at most", options.max_pixels))?;
     let mut values = vec![0.0; count * 3];
     nacre_image::decode(bytes, &options, &mut values).map_err(|error| error.to_string())?;
     Ok((options.shape().to_vec(), values.into_iter().map(|value| value as u8).collect()))
@@ -31,8 +30,8 @@ mod tests {
 
     /// 2×1 pixels, red and blue, as Pillow writes them.
     const PNG: &[u8] = &[
-        0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0, 2, 0, 0, 0, 1, 8,
-        2, 0, 0, 0, 0x7b, 0x40, 0xe8, 0xdd,
+        0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0, 2, 0,
+        0, 0, 1, 8, 2, 0, 0, 0, 0x7b, 0x40, 0xe8, 0xdd,
     ];
 
     #[test]

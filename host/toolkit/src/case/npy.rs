@@ -40,7 +40,8 @@ pub fn read(bytes: &[u8]) -> Result<Array, String> {
     let (header, data) = rest.split_at_checked(length).ok_or_else(cut_off)?;
     let header = std::str::from_utf8(header).map_err(|_| "its header is no text")?;
     let descr = descr(header)?;
-    let fortran = value(header, "fortran_order").ok_or("its header has no fortran_order")?.starts_with("True");
+    let fortran =
+        value(header, "fortran_order").ok_or("its header has no fortran_order")?.starts_with("True");
     let shape = shape(header)?;
     let count = element_count(&shape).map_err(|error| error.message().to_owned())?;
     let size = descr.size;
@@ -90,10 +91,8 @@ fn descr(header: &str) -> Result<Descr, String> {
              structured types, objects, complex numbers or dates)"
         )
     };
-    let inner = text
-        .strip_prefix(['\'', '"'])
-        .and_then(|rest| rest.split(['\'', '"']).next())
-        .ok_or_else(unknown)?;
+    let inner =
+        text.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next()).ok_or_else(unknown)?;
     let (order, kind) = match inner.split_at_checked(1) {
         Some((order @ ("<" | ">" | "|" | "="), kind)) => (order, kind),
         _ => ("|", inner),
@@ -147,7 +146,9 @@ fn shape(header: &str) -> Result<Vec<i64>, String> {
         .map(str::trim)
         .filter(|dim| !dim.is_empty())
         // Python 2 wrote 3L.
-        .map(|dim| dim.trim_end_matches('L').parse().map_err(|_| format!("its shape has a dimension '{dim}'")))
+        .map(|dim| {
+            dim.trim_end_matches('L').parse().map_err(|_| format!("its shape has a dimension '{dim}'"))
+        })
         .collect()
 }
 
@@ -187,7 +188,8 @@ fn strings(data: &[u8], size: usize, text: Text) -> Result<Bytes, String> {
                 let (points, _) = element.as_chunks();
                 let points: Vec<_> = points.iter().map(|&point| u32::from_le_bytes(point)).collect();
                 let end = points.iter().rposition(|&point| point != 0).map_or(0, |last| last + 1);
-                let string: Option<String> = points.iter().take(end).map(|&point| char::from_u32(point)).collect();
+                let string: Option<String> =
+                    points.iter().take(end).map(|&point| char::from_u32(point)).collect();
                 let string = string.ok_or("a string has a code point that does not exist")?;
                 put_text(string.as_bytes(), &mut bytes).ok_or_else(too_long)?;
             }
@@ -229,10 +231,8 @@ pub fn write(tensor: &Tensor) -> Result<Vec<u8>, String> {
     };
     let dims: Vec<_> = tensor.shape.iter().map(i64::to_string).collect();
     let comma = if dims.len() == 1 { "," } else { "" };
-    let mut header = format!(
-        "{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}{comma}), }}",
-        dims.join(", ")
-    );
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}{comma}), }}", dims.join(", "));
     // What precedes the data is a multiple of 64 bytes and ends in a new line.
     let unpadded = MAGIC.len() + 4 + header.len() + 1;
     header.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(64) - unpadded));
@@ -264,7 +264,9 @@ mod tests {
         for data_type in DataType::ALL.into_iter().filter(|t| *t != DataType::Bf16) {
             let data = match data_type.size() {
                 Some(size) => Bytes::from(vec![1; size * 6]),
-                None => Bytes::from_static(b"\x01\0\0\0a\0\0\0\0\x03\0\0\0b\0c\x01\0\0\0a\0\0\0\0\x03\0\0\0b\0c"),
+                None => {
+                    Bytes::from_static(b"\x01\0\0\0a\0\0\0\0\x03\0\0\0b\0c\x01\0\0\0a\0\0\0\0\x03\0\0\0b\0c")
+                }
             };
             let tensor = Tensor { name: "t".into(), data_type, shape: vec![2, 3], data: data.clone() };
             let bytes = write(&tensor).unwrap();
@@ -297,8 +299,10 @@ mod tests {
 
     #[test]
     fn strings_are_bytes() {
-        let points: Vec<u8> = [0xfc_u32, 0x62, 0x63, 0].iter().flat_map(|point| point.to_le_bytes()).collect();
-        let array = read(&file("{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }", &points)).unwrap();
+        let points: Vec<u8> =
+            [0xfc_u32, 0x62, 0x63, 0].iter().flat_map(|point| point.to_le_bytes()).collect();
+        let array =
+            read(&file("{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }", &points)).unwrap();
         assert_eq!(array.data_type, DataType::Bytes);
         assert_eq!(array.data.as_ref(), b"\x03\0\0\0\xc3\xbcb\x01\0\0\0c");
     }
@@ -318,7 +322,10 @@ mod tests {
             (b"PK\x03\x04".to_vec(), "no .npy file"),
             (file(float, &[0; 7]), "it is cut off: 2 elements of 4 bytes are 8, but 7 are there"),
             (file("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", &[0; 16]), "its type '<c8'"),
-            (file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", &[]), "astype('float32')"),
+            (
+                file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", &[]),
+                "astype('float32')",
+            ),
             (file("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", &[]), "negative"),
             (b"\x93NUMPY\x01\x00\xff\xff".to_vec(), "cut off in its header"),
             (b"\x93NUMPY\x09\x00\xff\xff".to_vec(), "format version is [9, 0]"),

@@ -18,8 +18,9 @@ pub(super) fn encode(data: &Value, data_type: DataType) -> Result<Bytes, String>
 fn put_all(data: &Value, data_type: DataType, bytes: &mut BytesMut) -> Result<(), String> {
     match data {
         Value::Array(elements) => elements.iter().try_for_each(|element| put_all(element, data_type, bytes)),
-        element => put(element, data_type, bytes)
-            .ok_or_else(|| format!("{element} is no element of {data_type}; expected {}", expected(data_type))),
+        element => put(element, data_type, bytes).ok_or_else(|| {
+            format!("{element} is no element of {data_type}; expected {}", expected(data_type))
+        }),
     }
 }
 
@@ -115,6 +116,15 @@ impl std::fmt::Display for Element {
         match self {
             Self::Bool(value) => write!(f, "{value}"),
             Self::Int(value) => write!(f, "{value}"),
+            // Digits, not zeros.
+            Self::Float(value, _)
+                if *value != 0.0 && !(1e-5..1e15).contains(&value.abs()) && value.is_finite() =>
+            {
+                match self.narrow() {
+                    Some(narrow) => write!(f, "{narrow:e}"),
+                    None => write!(f, "{value:e}"),
+                }
+            }
             Self::Float(value, DataType::Fp64) => write!(f, "{value}"),
             Self::Float(value, DataType::Fp16) => write!(f, "{}", f16::from_f64(*value)),
             Self::Float(value, DataType::Bf16) => write!(f, "{}", bf16::from_f64(*value)),
@@ -128,6 +138,14 @@ impl std::fmt::Display for Element {
 }
 
 impl Element {
+    /// A float of a type narrower than FP64, whose shortest digits are fewer.
+    fn narrow(&self) -> Option<f32> {
+        match self {
+            Self::Float(value, data_type) if *data_type != DataType::Fp64 => Some(*value as f32),
+            _ => None,
+        }
+    }
+
     /// The element as JSON; what JSON has no number for, as the strings that [`encode`] reads; bytes that are no UTF-8 as
     /// `{"base16": …}`.
     pub fn to_json(&self) -> Value {
@@ -161,7 +179,7 @@ pub fn elements(tensor: &Tensor) -> Box<dyn Iterator<Item = Element> + '_> {
     macro_rules! fixed {
         ($ty:ty, $element:expr) => {{
             let (chunks, _) = tensor.data.as_chunks();
-            Box::new(chunks.iter().map(|&bytes| $element(<$ty>::from_le_bytes(bytes))))
+            Box::new(chunks.iter().map(move |&bytes| $element(<$ty>::from_le_bytes(bytes))))
         }};
     }
     let data_type = tensor.data_type;
@@ -233,7 +251,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_the_type_is_named() {
         for (data_type, data, expected) in [
-            (DataType::Uint8, json!([1, 256]), "256 is no element of UINT8; expected a whole number in its range"),
+            (
+                DataType::Uint8,
+                json!([1, 256]),
+                "256 is no element of UINT8; expected a whole number in its range",
+            ),
             (DataType::Int32, json!([[1.5]]), "1.5 is no element of INT32"),
             (DataType::Fp32, json!(["x"]), "\"x\" is no element of FP32; expected a number, \"NaN\""),
             (DataType::Bytes, json!([1]), "1 is no element of BYTES; expected a string"),

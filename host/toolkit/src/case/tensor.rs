@@ -59,17 +59,24 @@ impl TensorSource {
         match (&self.data, &self.file, &self.image) {
             (Some(data), None, None) => {
                 let data_type = data_type()?;
-                let shape = self.shape.clone().map_or_else(|| numbers::shape(data), Ok)?;
+                let shape = match &self.shape {
+                    Some(shape) => shape.clone(),
+                    None => natural(numbers::shape(data)?, spec),
+                };
                 Ok((data_type, shape, numbers::encode(data, data_type)?))
             }
             (None, Some(file), None) if file.ends_with(".npy") => {
-                let array = npy::read(&read(folder, file)?).map_err(|problem| format!("{file}: {problem}"))?;
+                let array =
+                    npy::read(&read(folder, file)?).map_err(|problem| format!("{file}: {problem}"))?;
                 let data_type = match known {
                     Some(DataType::Bf16) if array.data_type == DataType::Uint16 => DataType::Bf16,
                     _ if own.is_none_or(|own| own == array.data_type) => array.data_type,
                     _ => {
                         let expected = own.map(DataType::name).unwrap_or_default();
-                        return Err(format!("{file} has elements of {}; expected {expected}", array.data_type));
+                        return Err(format!(
+                            "{file} has elements of {}; expected {expected}",
+                            array.data_type
+                        ));
                     }
                 };
                 Ok((data_type, self.shape.clone().unwrap_or(array.shape), array.data))
@@ -131,6 +138,18 @@ impl TensorSource {
     }
 }
 
+/// The shape of data without one: that of its nesting, unless it is flat, or a single element, where more dimensions are
+/// expected.
+fn natural(nested: Vec<i64>, spec: Option<&TensorSpec>) -> Vec<i64> {
+    match (nested.as_slice(), spec) {
+        ([], Some(spec)) => vec![1; spec.dims.len()],
+        ([count], Some(spec)) if spec.dims.len() != 1 => {
+            flat_or_fixed(Some(spec), usize::try_from(*count).unwrap_or_default())
+        }
+        _ => nested,
+    }
+}
+
 /// The expected dims if they are fixed or only one varies; else flat.
 fn flat_or_fixed(spec: Option<&TensorSpec>, count: usize) -> Vec<i64> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -179,6 +198,13 @@ mod tests {
     fn the_plugin_says_what_the_case_leaves_out() {
         let tensor = load(r#"{"name": "x", "data": [[1, 2]]}"#, Some((DataType::Fp32, &[-1, 2]))).unwrap();
         assert_eq!((tensor.data_type, tensor.shape, tensor.data.len()), (DataType::Fp32, vec![1, 2], 8));
+        let shape = |data: &str, dims: &[i64]| {
+            let text = format!("{{\"name\": \"x\", \"data\": {data}}}");
+            load(&text, Some((DataType::Fp32, dims))).unwrap().shape
+        };
+        assert_eq!(shape("5", &[-1]), [1]);
+        assert_eq!(shape("[1, 2, 3, 4]", &[-1, 2]), [2, 2]);
+        assert_eq!(shape("[1, 2]", &[-1]), [2]);
         let raw = r#"{"name": "x", "file": "raw.bin"}"#;
         assert_eq!(load(raw, Some((DataType::Int16, &[2, -1]))).unwrap().shape, [2, 2]);
         assert_eq!(load(raw, Some((DataType::Int16, &[-1, -1]))).unwrap().shape, [4]);
@@ -200,7 +226,10 @@ mod tests {
         for (text, expected) in [
             (r#"{"name": "x"}"#, "tensor 'x': expected one of `data`, `file` and `image`"),
             (r#"{"name": "x", "data": [1]}"#, "its data type is not known"),
-            (r#"{"name": "x", "data": [1], "datatype": "float"}"#, "'float' is no data type; expected one of BOOL"),
+            (
+                r#"{"name": "x", "data": [1], "datatype": "float"}"#,
+                "'float' is no data type; expected one of BOOL",
+            ),
             (r#"{"name": "x", "data": [1], "shape": [2], "datatype": "FP32"}"#, "takes 8 bytes, got 4"),
             (r#"{"name": "x", "file": "none.npy"}"#, "none.npy: No such file"),
             (r#"{"name": "x", "image": "raw.bin", "datatype": "FP32"}"#, "but this one is FP32"),

@@ -1,0 +1,283 @@
+//! Runs plugins as a server does: the same backend, limits and checks, with answers from a file for the models that they
+//! call.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use nacre_backend::{ElementModel, ElementRequest, Execution, Executor, LoadedModel, ModelCalls};
+use nacre_config::ModelConfig;
+use nacre_domain::{
+    Deadline, Error, InferenceRequest, InferenceResponse, ModelKey, Parameters, Result, ShapeDisplay, Tensor,
+};
+use nacre_wasm::{LoadReport, WasmBackend, WasmOptions};
+use tokio::runtime::Runtime;
+
+use crate::{
+    case::{Answer, Case, ModelMock},
+    failure::Failure,
+    target::Target,
+};
+
+/// The engine, and threads as the server has them for plugins.
+pub struct Sandbox {
+    backend: WasmBackend,
+    runtime: Runtime,
+}
+
+/// A plugin that answers.
+pub struct Loaded {
+    /// Its configuration, completed with what it says itself.
+    pub config: Arc<ModelConfig>,
+    /// What the load found and took.
+    pub report: LoadReport,
+    /// Models that it may call.
+    pub calls: Vec<String>,
+    model: Arc<dyn ElementModel>,
+}
+
+impl Sandbox {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// System: this machine cannot run WebAssembly.
+    pub fn start(options: WasmOptions) -> Result<Self, Failure> {
+        let backend = WasmBackend::new(options).map_err(|error| Failure::system(error.message()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_time()
+            .thread_name("plugin")
+            .build()
+            .map_err(|error| Failure::system(format!("cannot start the threads of plugins: {error}")))?;
+        Ok(Self { backend, runtime })
+    }
+
+    /// Loads a plugin as a server would.
+    ///
+    /// # Errors
+    /// The server's reason not to serve it.
+    pub fn load(&self, target: &Target, config: ModelConfig) -> Result<Loaded> {
+        let (loaded, report) = self.backend.load_with_report(&target.source(config))?;
+        let LoadedModel { config, executor, calls } = loaded;
+        match executor {
+            Executor::PerElement(model) => Ok(Loaded { config, report, calls, model }),
+            Executor::Batched(_) => Err(Error::internal("a plugin takes one element at a time")),
+        }
+    }
+
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// As a client would get it.
+    pub fn process(&self, loaded: &Loaded, request: ElementRequest) -> Result<Execution> {
+        self.block_on(loaded.answer(request))
+    }
+
+    /// Runs a future on the plugin threads and waits for it.
+    pub fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        self.runtime.block_on(future)
+    }
+}
+
+impl Sandbox {
+    /// Runs futures at once on the plugin threads and waits for all of them.
+    ///
+    /// # Errors
+    /// System: one of them panicked.
+    pub fn run_all<F>(&self, futures: impl Iterator<Item = F>) -> Result<Vec<F::Output>, Failure>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send,
+    {
+        let running: Vec<_> = futures.map(|future| self.runtime.spawn(future)).collect();
+        let ended = |task: tokio::task::JoinHandle<F::Output>| {
+            self.runtime
+                .block_on(task)
+                .map_err(|error| Failure::system(format!("a call did not end: {error}")))
+        };
+        running.into_iter().map(ended).collect()
+    }
+}
+
+impl Loaded {
+    /// Checks a request as a server does and answers it.
+    ///
+    /// # Errors
+    /// As a client would get it.
+    pub async fn answer(&self, request: ElementRequest) -> Result<Execution> {
+        check(&self.config, &request)?;
+        self.model.process(request).await
+    }
+
+    /// The request of a case.
+    ///
+    /// # Errors
+    /// Usage: a tensor that cannot be had.
+    pub fn request(&self, case: &Case) -> Result<ElementRequest, Failure> {
+        let input = |source: &crate::case::TensorSource| {
+            source.load(&case.folder, self.config.input(&source.name).map(|input| &input.spec))
+        };
+        let models: Arc<dyn ModelCalls> = Arc::new(MockedModels::new(case)?);
+        Ok(ElementRequest {
+            id: case.id.clone().unwrap_or_else(|| case.name.clone()),
+            parameters: case.parameters.clone(),
+            inputs: case.inputs.iter().map(input).collect::<Result<_, _>>()?,
+            outputs: case.requested_outputs.clone(),
+            deadline: Deadline::NONE,
+            models: (!self.calls.is_empty()).then_some(models),
+        })
+    }
+}
+
+/// What a server checks before a plugin gets a request.
+fn check(config: &ModelConfig, request: &ElementRequest) -> Result<()> {
+    let fail = |text: String| Error::invalid_argument(text);
+    let names = |names: Vec<&String>| {
+        let names: Vec<_> = names.into_iter().map(|name| format!("'{name}'")).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    for (index, tensor) in request.inputs.iter().enumerate() {
+        let name = &tensor.name;
+        let Some(input) = config.input(name) else {
+            let known = names(config.inputs.iter().map(|input| &input.spec.name).collect());
+            return Err(fail(format!("the plugin has no input '{name}'; its inputs are {known}")));
+        };
+        if request.inputs.iter().take(index).any(|other| other.name == *name) {
+            return Err(fail(format!("input '{name}' is given twice")));
+        }
+        if tensor.data_type != input.spec.data_type {
+            return Err(fail(format!(
+                "input '{name}': expected {}, got {}",
+                input.spec.data_type, tensor.data_type
+            )));
+        }
+        let (dims, shape) = (&input.spec.dims, &tensor.shape);
+        let fits =
+            dims.len() == shape.len() && dims.iter().zip(shape).all(|(dim, size)| *dim == -1 || dim == size);
+        if !fits {
+            return Err(fail(format!(
+                "input '{name}': expected shape {}, got {}{}",
+                ShapeDisplay(dims),
+                ShapeDisplay(shape),
+                if shape.len() == dims.len() + 1 {
+                    "; a plugin gets one element, without a batch dimension"
+                } else {
+                    ""
+                }
+            )));
+        }
+        tensor.validate()?;
+    }
+    let missing: Vec<_> = config
+        .inputs
+        .iter()
+        .filter(|input| !input.spec.optional)
+        .map(|input| &input.spec.name)
+        .filter(|name| !request.inputs.iter().any(|tensor| tensor.name == **name))
+        .collect();
+    if !missing.is_empty() {
+        return Err(fail(format!("the request lacks inputs: {}", names(missing))));
+    }
+    match request.outputs.iter().find(|name| config.output(name).is_none()) {
+        None => Ok(()),
+        Some(unknown) => {
+            let known = names(config.outputs.iter().map(|output| &output.spec.name).collect());
+            Err(fail(format!("the plugin has no output '{unknown}'; its outputs are {known}")))
+        }
+    }
+}
+
+/// Stands for the models that a plugin calls.
+struct MockedModels {
+    models: BTreeMap<String, Mocked>,
+}
+
+struct Mocked {
+    answers: Vec<Result<(Vec<Tensor>, Parameters)>>,
+    /// One answer for all calls.
+    always: bool,
+    calls: AtomicUsize,
+}
+
+impl MockedModels {
+    fn new(case: &Case) -> Result<Self, Failure> {
+        let mut models = BTreeMap::new();
+        for (name, mock) in &case.models {
+            let (answers, always) = match mock {
+                ModelMock::Always(answer) => (std::slice::from_ref(answer), true),
+                ModelMock::InTurn(answers) => (answers.as_slice(), false),
+            };
+            let answers =
+                answers.iter().map(|answer| resolve(case, name, answer)).collect::<Result<_, _>>()?;
+            models.insert(name.clone(), Mocked { answers, always, calls: AtomicUsize::new(0) });
+        }
+        Ok(Self { models })
+    }
+
+    fn answer(&self, request: &InferenceRequest) -> Result<(Vec<Tensor>, Parameters)> {
+        let name = &request.model;
+        let mocked = self.models.get(name).ok_or_else(|| {
+            Error::not_found(format!(
+                "model '{name}' is called, but the case has no answer of it; add \"models\": {{\"{name}\": {{\"outputs\": \
+                 […]}}}}"
+            ))
+        })?;
+        let call = mocked.calls.fetch_add(1, Ordering::Relaxed);
+        let index = if mocked.always { 0 } else { call };
+        let answer = mocked.answers.get(index).cloned().ok_or_else(|| {
+            Error::not_found(format!(
+                "model '{name}' is called {} times, but the case has {} answers of it",
+                call + 1,
+                mocked.answers.len()
+            ))
+        })?;
+        let (mut outputs, parameters) = answer?;
+        if !request.outputs.is_empty() {
+            outputs.retain(|tensor| request.outputs.iter().any(|output| output.name == tensor.name));
+        }
+        Ok((outputs, parameters))
+    }
+}
+
+fn resolve(case: &Case, model: &str, answer: &Answer) -> Result<Result<(Vec<Tensor>, Parameters)>, Failure> {
+    if let Some(error) = &answer.error {
+        return Ok(Err(Error::new(error.code.0, error.message.clone())));
+    }
+    let tensors: Result<Vec<_>, Failure> = answer
+        .outputs
+        .iter()
+        .map(|source| {
+            source.load(&case.folder, None).map_err(|failure| Failure {
+                message: format!("answer of model '{model}': {}", failure.message),
+                ..failure
+            })
+        })
+        .collect();
+    Ok(Ok((tensors?, answer.parameters.clone())))
+}
+
+impl ModelCalls for MockedModels {
+    fn infer<'a>(
+        &'a self,
+        request: InferenceRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<InferenceResponse>> + Send + 'a>> {
+        Box::pin(async move {
+            let (outputs, parameters) = self.answer(&request)?;
+            let model = ModelKey { name: request.model, version: request.version.unwrap_or(1) };
+            Ok(InferenceResponse { model, id: request.id, parameters, outputs })
+        })
+    }
+
+    fn levels(&self) -> usize {
+        1
+    }
+}
