@@ -1,58 +1,129 @@
 //! Bicubic interpolation weights, with the numbers that Pillow's `BICUBIC` has: a = -0.5, widened when a picture
 //! shrinks, fixed-point of 22 bits.
 
+use std::ops::Range;
+
+use crate::lanes::{I16s, I32s};
+
 /// Bits behind the point of a weight.
 const PRECISION: u32 = 22;
 /// A weight is `high * 2^11 + low`, so that each half can be multiplied as 16 bits: eight at once, exactly.
 const HALF: u32 = 11;
-/// Weights are padded with zeros to a multiple of this many, which is what one SIMD instruction takes.
-pub(crate) const LANES: usize = 8;
 
-/// The source samples that make one target sample.
-struct Window {
-    /// First source sample.
-    first: usize,
-    /// Number of source samples.
-    count: usize,
+/// The weights of two neighbouring samples of the source, the first of which has an even index.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pair {
+    high: [i16; 2],
+    low: [i16; 2],
+}
+
+impl Pair {
+    fn new(weights: [i32; 2]) -> Self {
+        let high = weights.map(|weight| (weight + (1 << (HALF - 1))) >> HALF);
+        let low = [weights[0] - (high[0] << HALF), weights[1] - (high[1] << HALF)];
+        Self { high: high.map(|half| half as i16), low: low.map(|half| half as i16) }
+    }
+
+    /// The halves as factors of four pairs of samples.
+    #[inline(always)]
+    pub(crate) fn factors(self) -> (I16s, I16s) {
+        (I16s::splat(self.high), I16s::splat(self.low))
+    }
+}
+
+/// Weighted sums that are being added up.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums {
+    high: I32s,
+    low: I32s,
+}
+
+impl Sums {
+    /// What rounds a sum when its fraction is cut off.
+    pub(crate) const ROUNDING: i32 = 1 << (PRECISION - 1);
+
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { high: I32s::splat(0), low: I32s::splat(0) }
+    }
+
+    /// Adds four weighted pairs.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, samples: I16s, (high, low): (I16s, I16s)) {
+        self.high = self.high.plus(samples.dot(high));
+        self.low = self.low.plus(samples.dot(low));
+    }
+
+    #[inline(always)]
+    pub(crate) fn total(self) -> I32s {
+        self.high.shl::<HALF>().plus(self.low)
+    }
+
+    /// Totals with [`Sums::ROUNDING`] in them, as samples.
+    #[inline(always)]
+    pub(crate) fn round(first: I32s, second: I32s) -> I16s {
+        first.levels::<PRECISION>(second)
+    }
+}
+
+/// The source samples that make one target sample, in pairs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    /// The first pair of the source.
+    pub(crate) first: usize,
     /// Where its weights start.
     offset: usize,
+    count: usize,
+}
+
+impl Window {
+    /// Behind the last pair.
+    pub(crate) fn end(&self) -> usize {
+        self.first + self.count
+    }
 }
 
 /// How each sample of a line is made of samples of a source line, for a range of the target.
 pub(crate) struct Filter {
-    windows: Vec<Window>,
-    weights: Vec<i32>,
-    high: Vec<i16>,
-    low: Vec<i16>,
+    pub(crate) windows: Vec<Window>,
+    pairs: Vec<Pair>,
 }
 
 impl Filter {
-    /// Weights for the target samples `start..start + count` when a line of `source` samples becomes one of `target`.
-    pub(crate) fn new(source: usize, target: usize, start: usize, count: usize) -> Self {
+    /// Weights for a part of the target's samples when a line of `source` samples becomes one of `target`.
+    pub(crate) fn new(source: usize, target: usize, part: Range<usize>) -> Self {
+        let mut filter = Self { windows: Vec::with_capacity(part.len()), pairs: Vec::new() };
+        if source == target {
+            part.for_each(|index| filter.push(index, &[1 << PRECISION]));
+            return filter;
+        }
         let scale = source as f64 / target as f64;
         let stretch = scale.max(1.0);
         let support = 2.0 * stretch;
-        let mut filter =
-            Self { windows: Vec::with_capacity(count), weights: vec![], high: vec![], low: vec![] };
-        let mut exact = Vec::new();
-        for index in start..start + count {
+        let (mut exact, mut fixed) = (Vec::new(), Vec::new());
+        for index in part {
             let center = (index as f64 + 0.5) * scale;
             let first = (center - support + 0.5).max(0.0) as usize;
             let end = ((center + support + 0.5) as usize).min(source);
             exact.clear();
             exact.extend((first..end).map(|x| bicubic((x as f64 - center + 0.5) * (1.0 / stretch))));
             let sum: f64 = exact.iter().sum();
-            filter.windows.push(Window { first, count: exact.len(), offset: filter.weights.len() });
-            let fixed = exact.iter().map(|weight| (weight / sum * f64::from(1 << PRECISION)).round() as i32);
-            filter.weights.extend(fixed);
-            filter.weights.resize(filter.weights.len().next_multiple_of(LANES), 0);
+            fixed.clear();
+            fixed
+                .extend(exact.iter().map(|weight| (weight / sum * f64::from(1 << PRECISION)).round() as i32));
+            filter.push(first, &fixed);
         }
-        let halves = filter.weights.iter().map(|&weight| {
-            let high = (weight + (1 << (HALF - 1))) >> HALF;
-            (high as i16, (weight - (high << HALF)) as i16)
-        });
-        (filter.high, filter.low) = halves.unzip();
         filter
+    }
+
+    fn push(&mut self, first: usize, weights: &[i32]) {
+        let offset = self.pairs.len();
+        let weight = |index: usize| index.checked_sub(first).and_then(|index| weights.get(index)).copied();
+        let pairs = first / 2..(first + weights.len()).div_ceil(2);
+        self.windows.push(Window { first: pairs.start, offset, count: pairs.len() });
+        self.pairs.extend(
+            pairs.map(|pair| Pair::new([2 * pair, 2 * pair + 1].map(|index| weight(index).unwrap_or(0)))),
+        );
     }
 
     /// Number of target samples.
@@ -60,83 +131,18 @@ impl Filter {
         self.windows.len()
     }
 
-    /// One line: `target[i * stride]` for each target sample. `source` is padded with [`LANES`] samples more than
-    /// the line has, whose values do not matter.
-    pub(crate) fn apply(&self, source: &[i16], target: &mut [u8], stride: usize) {
-        for (window, target) in self.windows.iter().zip(target.iter_mut().step_by(stride)) {
-            let length = window.count.next_multiple_of(LANES);
-            let samples = &source[window.first..window.first + length];
-            let high = &self.high[window.offset..window.offset + length];
-            let low = &self.low[window.offset..window.offset + length];
-            let (high, low) = dots(samples, high, low);
-            *target = round((high << HALF) + low);
-        }
+    /// The weights of a window.
+    pub(crate) fn weights(&self, window: &Window) -> &[Pair] {
+        &self.pairs[window.offset..][..window.count]
     }
 
-    /// For the other direction: the target samples that source sample `index` is part of, with its weight in each.
-    pub(crate) fn targets_of(&self, index: usize) -> impl Iterator<Item = (usize, i32)> + '_ {
-        // Windows start and end in ascending order.
-        let from = self.windows.partition_point(|window| window.first + window.count <= index);
-        let to = self.windows.partition_point(|window| window.first <= index);
-        (from..to.max(from)).map(move |target| {
-            let window = &self.windows[target];
-            (target, self.weights[window.offset + index - window.first])
-        })
-    }
-
-    /// How many target samples are finished once the source samples up to and without `count` have been seen.
-    pub(crate) fn finished(&self, count: usize) -> usize {
-        self.windows.partition_point(|window| window.first + window.count <= count)
-    }
-
-    /// The most target samples that one source sample is part of at once.
+    /// The most target samples that one pair of the source is part of.
     pub(crate) fn overlap(&self) -> usize {
         let open = |(index, window): (usize, &Window)| {
-            self.windows[index..].iter().take_while(|next| next.first < window.first + window.count).count()
+            self.windows[index..].iter().take_while(|next| next.first < window.end()).count()
         };
         self.windows.iter().enumerate().map(open).max().unwrap_or(1)
     }
-}
-
-/// From fixed-point to a sample.
-pub(crate) fn round(sum: i32) -> u8 {
-    ((sum + (1 << (PRECISION - 1))) >> PRECISION).clamp(0, 255) as u8
-}
-
-/// Sums of the products with both halves of the weights; all have the same multiple of [`LANES`] values.
-#[cfg(not(target_feature = "simd128"))]
-fn dots(samples: &[i16], high: &[i16], low: &[i16]) -> (i32, i32) {
-    let dot = |weights: &[i16]| {
-        let mut sums = [0_i32; LANES];
-        for (samples, weights) in samples.as_chunks::<LANES>().0.iter().zip(weights.as_chunks::<LANES>().0) {
-            for ((sum, &sample), &weight) in sums.iter_mut().zip(samples).zip(weights) {
-                *sum += i32::from(sample) * i32::from(weight);
-            }
-        }
-        sums.iter().sum()
-    };
-    (dot(high), dot(low))
-}
-
-/// The same with the instruction that multiplies and adds neighbours, which the compiler does not find by itself.
-#[cfg(target_feature = "simd128")]
-fn dots(samples: &[i16], high: &[i16], low: &[i16]) -> (i32, i32) {
-    use core::arch::wasm32::{i16x8, i32x4_add, i32x4_dot_i16x8, i32x4_extract_lane, i32x4_splat};
-    let vector = |x: &[i16; LANES]| i16x8(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
-    let (mut highs, mut lows) = (i32x4_splat(0), i32x4_splat(0));
-    let weights = high.as_chunks().0.iter().zip(low.as_chunks().0);
-    for (samples, (high, low)) in samples.as_chunks().0.iter().zip(weights) {
-        let samples = vector(samples);
-        highs = i32x4_add(highs, i32x4_dot_i16x8(samples, vector(high)));
-        lows = i32x4_add(lows, i32x4_dot_i16x8(samples, vector(low)));
-    }
-    let sum = |v| {
-        i32x4_extract_lane::<0>(v)
-            + i32x4_extract_lane::<1>(v)
-            + i32x4_extract_lane::<2>(v)
-            + i32x4_extract_lane::<3>(v)
-    };
-    (sum(highs), sum(lows))
 }
 
 fn bicubic(x: f64) -> f64 {

@@ -1,5 +1,7 @@
 //! Where a picture's pixels go: its orientation, the size that it is resized to, what is cut off or filled in.
 
+use std::ops::Range;
+
 use crate::{filter::Filter, options::Resize};
 
 /// How a picture must be turned to be seen upright: the values 1 to 8 of EXIF's `Orientation`.
@@ -67,9 +69,14 @@ impl Axis {
         }
     }
 
-    fn filter(&self, flipped: bool) -> Filter {
+    /// What is kept, of the resized samples as they are stored.
+    fn kept_part(&self, flipped: bool) -> Range<usize> {
         let start = if flipped { self.resized - self.start - self.kept } else { self.start };
-        Filter::new(self.source, self.resized, start, self.kept)
+        start..start + self.kept
+    }
+
+    fn filter(&self, flipped: bool) -> Filter {
+        Filter::new(self.source, self.resized, self.kept_part(flipped))
     }
 }
 
@@ -131,17 +138,31 @@ impl Geometry {
         }
     }
 
+    /// Whether the stored picture is upright, or only flipped, and has the resized picture's size.
+    pub(crate) fn keeps_size(&self) -> bool {
+        !self.orientation.transposed && [self.x, self.y].iter().all(|axis| axis.source == axis.resized)
+    }
+
+    /// The part of the resized picture, as it is stored, that is kept: columns and rows. Of a picture that is stored
+    /// lying on its side, as it is seen.
+    pub(crate) fn kept(&self) -> (Range<usize>, Range<usize>) {
+        (self.x.kept_part(self.orientation.flip_x), self.y.kept_part(self.orientation.flip_y))
+    }
+
     /// Where the part of the target that shows the picture lies: columns and rows.
-    pub(crate) fn shown(&self) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
+    pub(crate) fn shown(&self) -> (Range<usize>, Range<usize>) {
         let range = |axis: &Axis| axis.offset..axis.offset + axis.kept;
         (range(&self.x), range(&self.y))
     }
 
-    /// The pixel of the resized picture, as it was stored, that is seen at a place in the shown part: column and row.
-    pub(crate) fn stored(&self, x: usize, y: usize) -> (usize, usize) {
-        let x = if self.orientation.flip_x { self.x.kept - 1 - x } else { x };
-        let y = if self.orientation.flip_y { self.y.kept - 1 - y } else { y };
-        if self.orientation.transposed { (y, x) } else { (x, y) }
+    /// The target's row that shows the kept part's row `y` (its column, of a picture that is stored lying on its side).
+    pub(crate) fn seen_row(&self, y: usize) -> usize {
+        self.y.offset + if self.orientation.flip_y { self.y.kept - 1 - y } else { y }
+    }
+
+    /// Whether the rows that are seen run against what is stored.
+    pub(crate) fn flips_x(&self) -> bool {
+        self.orientation.flip_x
     }
 }
 

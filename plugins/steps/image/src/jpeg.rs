@@ -16,10 +16,7 @@ use self::{
     decoder::{Decoder, Stripes},
     upsample::Component,
 };
-use crate::{
-    Error, Format,
-    resample::{Row, RowSink},
-};
+use crate::{Error, Format, resample::RowSink};
 
 /// Number of channels that [`decode`] gives.
 pub(crate) fn channels(headers: &Headers<'_>) -> usize {
@@ -46,7 +43,6 @@ struct Rows<'a> {
     waiting: bool,
     /// A row of each component, in full size.
     full: Vec<Vec<i16>>,
-    row: Row,
     sink: &'a mut dyn RowSink,
 }
 
@@ -61,7 +57,6 @@ impl<'a> Rows<'a> {
             rows_left: headers.height,
             waiting: false,
             full: vec![vec![0; headers.width]; headers.components.len()],
-            row: Row::new(headers.width, channels(headers)),
             sink,
         })
     }
@@ -71,8 +66,8 @@ impl<'a> Rows<'a> {
             for (component, full) in self.components.iter_mut().zip(&mut self.full) {
                 component.row(y, full);
             }
-            self.model.convert(&self.full, &mut self.row);
-            self.sink.push(&self.row);
+            self.model.convert(&self.full, self.sink.row());
+            self.sink.push();
         }
         self.rows_left = self.rows_left.saturating_sub(self.stripe_rows);
     }

@@ -15,6 +15,7 @@ mod filter;
 mod format;
 mod geometry;
 mod jpeg;
+mod lanes;
 mod options;
 #[cfg(feature = "plugin")]
 mod parameters;
@@ -24,7 +25,8 @@ mod tensor;
 mod webp;
 
 use geometry::Geometry;
-use resample::{Resampler, Row, RowSink};
+use resample::{Resampler, RowSink};
+use tensor::TensorWriter;
 
 pub use error::Error;
 pub use format::Format;
@@ -106,13 +108,17 @@ pub fn prepare(pixels: &[u8], shape: &[i64], options: &Options, values: &mut [f3
     let (height, width) = size.filter(fits).ok_or_else(|| Error::Shape { shape: shape.to_vec() })?;
     let geometry =
         Geometry::new((width, height), Orientation::UPRIGHT, options.resize, (options.width, options.height));
-    let mut resampler = Resampler::new(&geometry, 3);
-    let mut row = Row::new(width, 3);
-    for line in pixels.chunks_exact(3 * width) {
-        row.set_interleaved::<3>(line);
-        resampler.push(&row);
+    let mut tensor = TensorWriter::new(&geometry, options, values);
+    if geometry.keeps_size() {
+        tensor.pixels(pixels, width);
+        return Ok(());
     }
-    tensor::write(&resampler.finish(), &geometry, options, values);
+    let mut resampler = Resampler::new(&geometry, 3, tensor);
+    for line in pixels.chunks_exact(3 * width) {
+        resampler.row().set_interleaved::<3>(line);
+        resampler.push();
+    }
+    resampler.finish();
     Ok(())
 }
 
@@ -135,9 +141,10 @@ impl Stored {
         options.check_size(self.format, self.width, self.height)?;
         let target = (options.width, options.height);
         let geometry = Geometry::new((self.width, self.height), orientation, options.resize, target);
-        let mut resampler = Resampler::new(&geometry, channels);
+        let tensor = TensorWriter::new(&geometry, options, values);
+        let mut resampler = Resampler::new(&geometry, channels, tensor);
         decode(&mut resampler)?;
-        tensor::write(&resampler.finish(), &geometry, options, values);
+        resampler.finish();
         Ok(())
     }
 }

@@ -130,18 +130,18 @@ pub(crate) fn decode(bytes: &[u8], headers: &Headers, sink: &mut dyn RowSink) ->
     // A grey picture with one transparent level is still a grey picture.
     let grey16 = reader.info().color_type == ColorType::Grayscale;
     let pixels = Pixels::of(reader.output_color_type(), grey16)?;
-    let mut row = Row::new(headers.width, headers.channels);
 
     if !reader.info().interlaced {
         for _ in 0..headers.height {
             let line = reader.next_row().map_err(|error| malformed(&error.to_string()))?;
             let line = line.ok_or_else(|| malformed("it has fewer rows than its header says"))?;
-            pixels.read(line.data(), &mut row);
-            sink.push(&row);
+            pixels.read(line.data(), sink.row());
+            sink.push();
         }
         return Ok(());
     }
     // Rows of an interlaced picture are whole only at its end. They wait as pixels of 8 bits.
+    let mut row = Row::new(headers.width, headers.channels);
     let length = headers.width * headers.channels;
     let mut picture = vec![0_u8; length * headers.height];
     let mut reduced = vec![0_u8; length];
@@ -154,10 +154,10 @@ pub(crate) fn decode(bytes: &[u8], headers: &Headers, sink: &mut dyn RowSink) ->
     }
     for line in picture.chunks_exact(length) {
         match headers.channels {
-            1 => row.set_interleaved::<1>(line),
-            _ => row.set_interleaved::<3>(line),
+            1 => sink.row().set_interleaved::<1>(line),
+            _ => sink.row().set_interleaved::<3>(line),
         }
-        sink.push(&row);
+        sink.push();
     }
     Ok(())
 }

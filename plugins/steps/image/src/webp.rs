@@ -4,11 +4,7 @@ use std::io::Cursor;
 
 use image_webp::{DecodingError, WebPDecoder};
 
-use crate::{
-    Error, Format, Orientation,
-    exif::Notes,
-    resample::{Row, RowSink},
-};
+use crate::{Error, Format, Orientation, exif::Notes, resample::RowSink};
 
 pub(crate) struct Headers<'a> {
     pub(crate) width: usize,
@@ -42,15 +38,14 @@ pub(crate) fn decode(mut headers: Headers<'_>, sink: &mut dyn RowSink) -> Result
     let size = headers.decoder.output_buffer_size();
     let mut picture = vec![0; size.ok_or_else(|| malformed(&DecodingError::ImageTooLarge))?];
     headers.decoder.read_image(&mut picture).map_err(|error| malformed(&error))?;
-    let mut row = Row::new(headers.width, 3);
     let alpha = headers.decoder.has_alpha();
     for line in picture.chunks_exact(headers.width * if alpha { 4 } else { 3 }) {
         if alpha {
-            row.set_interleaved::<4>(line);
+            sink.row().set_interleaved::<4>(line);
         } else {
-            row.set_interleaved::<3>(line);
+            sink.row().set_interleaved::<3>(line);
         }
-        sink.push(&row);
+        sink.push();
     }
     Ok(())
 }
