@@ -152,6 +152,15 @@ impl Server {
         answer(self.agent.post(format!("http://{}{path}", self.http)).send(body).unwrap())
     }
 
+    /// POST of a body with binary tensors behind its JSON; gives the status and reads the answer to its end.
+    pub fn post_binary(&self, path: &str, header: usize, body: &[u8]) -> u16 {
+        let request = self.agent.post(format!("http://{}{path}", self.http));
+        let mut response =
+            request.header("Inference-Header-Content-Length", header.to_string()).send(body).unwrap();
+        response.body_mut().read_to_vec().unwrap();
+        response.status().as_u16()
+    }
+
     /// The metrics page.
     pub fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.metrics);

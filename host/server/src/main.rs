@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod options;
+mod plugin_options;
 mod report;
 mod serve;
 

@@ -7,6 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use nacre_toolkit::cli::PluginArgs;
 
+use crate::plugin_options::PluginOptions;
+
 /// Serves PyTorch models, with pre- and postprocessing in WebAssembly, over KServe v2.
 #[derive(Debug, Parser)]
 #[command(
@@ -36,7 +38,9 @@ pub enum Command {
     /// Make, build, check, test, run and measure plugins.
     Plugin(PluginArgs),
     /// Write a script that completes the command line in a shell.
-    #[command(after_help = "Example:\n  nacre completions bash > ~/.local/share/bash-completion/completions/nacre")]
+    #[command(
+        after_help = "Example:\n  nacre completions bash > ~/.local/share/bash-completion/completions/nacre"
+    )]
     Completions {
         /// The shell.
         shell: Shell,
@@ -67,9 +71,8 @@ pub struct ServeOptions {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = GpuFallback::None, help_heading = "Models")]
     pub gpu_fallback: GpuFallback,
 
-    /// Threads that run plugins; 0 is the number of cores.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Models")]
-    pub plugin_threads: usize,
+    #[command(flatten)]
+    pub plugins: PluginOptions,
 
     #[command(flatten)]
     pub endpoints: EndpointOptions,

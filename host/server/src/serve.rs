@@ -13,7 +13,7 @@ use nacre_backend::{Backend, identity::IdentityBackend};
 use nacre_engine::{Engine, EngineOptions, IndexEntry, ModelState};
 use nacre_telemetry::MetricsHandle;
 use nacre_torch::{TorchBackend, TorchOptions};
-use nacre_wasm::{WasmBackend, WasmOptions};
+use nacre_wasm::WasmBackend;
 use tokio::{
     signal::unix::{SignalKind, signal},
     task::JoinSet,
@@ -43,7 +43,7 @@ pub fn run(options: ServeOptions) -> Result<()> {
     let engine = Engine::new(
         EngineOptions {
             repositories: options.model_repository.clone(),
-            plugin_threads: options.plugin_threads,
+            plugin_threads: options.plugins.plugin_threads,
             load_threads: options.model_load_thread_count,
             strict_readiness: options.strict_readiness,
         },
@@ -79,11 +79,7 @@ fn backends(options: &ServeOptions) -> Result<Vec<Arc<dyn Backend>>> {
     let torch =
         TorchBackend::new(TorchOptions { gpu_fallback_cpu: options.gpu_fallback == GpuFallback::Cpu })?;
     tracing::info!(backend = "pytorch", "{}", torch.description());
-    let mut wasm = WasmOptions::default();
-    if options.plugin_threads > 0 {
-        wasm.concurrency = options.plugin_threads;
-    }
-    let wasm = WasmBackend::new(wasm)?;
+    let wasm = WasmBackend::new(options.plugins.wasm())?;
     tracing::info!(backend = "wasm", "{}", wasm.description());
     Ok(vec![Arc::new(torch), Arc::new(wasm), Arc::new(IdentityBackend)])
 }
