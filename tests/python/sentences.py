@@ -10,7 +10,7 @@ import tokenizers
 import torch
 from minilm import MiniLM, package
 
-MAX_LENGTH, MULTIPLE = 256, 16
+MAX_LENGTH, MULTIPLE = 256, 8
 TOKENS = ("input_ids", "attention_mask", "token_type_ids")
 
 SENTENCES = [

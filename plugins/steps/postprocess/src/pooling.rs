@@ -1,5 +1,3 @@
-use std::str::FromStr;
-
 /// How the vectors of a text's tokens become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
@@ -12,7 +10,7 @@ pub enum Pooling {
 }
 
 impl Pooling {
-    /// Words for a parameter of a plugin.
+    /// Words for a parameter of a plugin, as the SDK's `Settings::choose` takes them.
     pub const WORDS: [(&str, Self); 3] = [("mean", Self::Mean), ("cls", Self::Cls), ("max", Self::Max)];
 
     /// Pools one text. `tokens` is `[length, width]`, with `mask` 0 for what only fills a row up and anything else for
@@ -49,14 +47,5 @@ impl Pooling {
                 }
             }
         }
-    }
-}
-
-impl FromStr for Pooling {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let found = Self::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-        found.map(|(_, pooling)| *pooling).ok_or_else(|| format!("'{word}': expected mean, cls or max"))
     }
 }
