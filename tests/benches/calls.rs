@@ -41,7 +41,10 @@ fn repository(delay_ms: u32) -> Repository {
             format!("{kind} {{ key: \"{name}\" value: \"{tensor}\" }} ")
         };
         let inputs: String = inputs.iter().map(|&input| map("input_map", input)).collect();
-        format!("step {{ model_name: \"{model}\" model_version: -1 {inputs}{} }}\n", map("output_map", output))
+        format!(
+            "step {{ model_name: \"{model}\" model_version: -1 {inputs}{} }}\n",
+            map("output_map", output)
+        )
     };
     let ensemble = format!(
         "platform: \"ensemble\" max_batch_size: 8\n{}{}ensemble_scheduling {{ {}{}{} }}",

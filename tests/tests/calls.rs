@@ -1,11 +1,7 @@
 //! A plugin that calls two models, behind the whole server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
-use std::{
-    io::Write,
-    net::TcpStream,
-    path::PathBuf,
-};
+use std::{io::Write, net::TcpStream, path::PathBuf};
 
 use nacre_tests::{Repository, Server, root};
 use serde_json::{Value, json};
@@ -52,7 +48,10 @@ fn repository(slow_ms: u32) -> Repository {
         .model("slow", &identity(slow_ms))
         .model("both", &asking("a, b", ""))
         .file("both", "plugin.wasm", &average())
-        .model("late", &asking("a, slow", "parameters { key: \"NACRE_TIMEOUT_MS\" value { string_value: \"100\" } }"))
+        .model(
+            "late",
+            &asking("a, slow", "parameters { key: \"NACRE_TIMEOUT_MS\" value { string_value: \"100\" } }"),
+        )
         .file("late", "plugin.wasm", &average())
         .model("patient", &asking("slow", ""))
         .file("patient", "plugin.wasm", &average())
@@ -102,7 +101,8 @@ fn a_client_that_goes_away_cancels_the_calls_too() {
     wait_for(&server, "nv_inference_pending_request_count{model=\"slow\",version=\"1\"} ", "0", false);
     drop(client);
     for model in ["patient", "slow"] {
-        let canceled = format!("nv_inference_request_failure{{model=\"{model}\",version=\"1\",reason=\"CANCELED\"}} ");
+        let canceled =
+            format!("nv_inference_request_failure{{model=\"{model}\",version=\"1\",reason=\"CANCELED\"}} ");
         wait_for(&server, &canceled, "0", false);
     }
 }
@@ -118,4 +118,3 @@ fn wait_for(server: &Server, metric: &str, value: &str, equal: bool) {
     }
     panic!("{metric} never became what was expected:\n{}", server.metrics());
 }
-

@@ -9,6 +9,7 @@ backend: "wasm"
 input { name: "IN" data_type: TYPE_UINT8 dims: [ -1 ] }
 output { name: "OUT" data_type: TYPE_UINT8 dims: [ -1 ] }
 parameters { key: "NACRE_TIMEOUT_MS" value { string_value: "500" } }
+parameters { key: "NACRE_CONFIGURE_TIMEOUT_MS" value { string_value: "500" } }
 "#;
 
 fn request(text: &str) -> Value {
@@ -112,7 +113,8 @@ fn floods_of_lines_are_cut_in_the_log() {
     let server = Server::start(repository.path(), &[]);
     for name in ["log_flood", "stdout_flood"] {
         let (status, text) = infer(&server, name, "");
-        assert!(status == 200 || status == 504, "{name}: {status} {text}");
+        let ended = status == 504 || (status == 500 && text.contains("NACRE_HOST_CALLS"));
+        assert!(ended, "{name}: {status} {text}");
         assert_eq!(infer(&server, name, "behave").0, 200);
     }
     assert!(server.log().len() < 1 << 20, "{} bytes of log", server.log().len());

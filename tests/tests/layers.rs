@@ -22,6 +22,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("scheduler", &["domain", "config", "backend", "telemetry"]),
     ("engine", &["domain", "config", "telemetry", "backend", "repository", "scheduler"]),
     ("api", &["domain", "config", "proto", "telemetry", "engine"]),
+    // The image steps are plugins' own, shared so that a picture in a case has the same pixels.
+    ("toolkit", &["domain", "config", "telemetry", "backend", "wasm", "image"]),
     (
         "server",
         &[
@@ -35,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "scheduler",
             "engine",
             "api",
+            "toolkit",
         ],
     ),
 ];
@@ -46,7 +49,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("wasmtime", &["wasm"]),
     ("axum", &["api"]),
     ("tonic", &["api"]),
-    ("tokio", &["scheduler", "engine", "api", "server", "wasm"]),
+    ("tokio", &["scheduler", "engine", "api", "server", "toolkit", "wasm"]),
 ];
 
 /// Each of our crates with what it depends on outside its tests. Asked of cargo itself: a crate that wraps the question
