@@ -170,7 +170,7 @@ fn what_happened(error: &wasmtime::Error, limits: &Limits) -> (PluginFailure, St
     if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
         return (PluginFailure::Exit, format!("called exit({status}) instead of answering"));
     }
-    if matches!(error.downcast_ref::<ResourceTableError>(), Some(ResourceTableError::Full)) {
+    if is_handle_limit(error) {
         let what = format!("holds more handles (streams, timers) than the limit of {HANDLES}");
         return (PluginFailure::Handles, what);
     }
@@ -222,6 +222,12 @@ fn trap_kind(trap: Trap) -> PluginFailure {
         Trap::StackOverflow => PluginFailure::StackOverflow,
         _ => PluginFailure::Trap,
     }
+}
+
+/// Of the host's table, or of the guest's; wasmtime gives the latter's error no public type.
+fn is_handle_limit(error: &wasmtime::Error) -> bool {
+    matches!(error.downcast_ref::<ResourceTableError>(), Some(ResourceTableError::Full))
+        || error.root_cause().to_string().contains("handle limit exceeded")
 }
 
 /// wasmtime gives this error no public type.

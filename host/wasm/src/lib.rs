@@ -49,5 +49,5 @@ pub use limits::{
 };
 pub use models::MODELS_PARAMETER;
 pub use options::WasmOptions;
-pub use reuse::REUSE_PARAMETER;
 pub use report::{DescribedTensor, LoadReport, Start};
+pub use reuse::REUSE_PARAMETER;

@@ -48,16 +48,12 @@ impl Plugin {
         self.guest.log.report_dropped();
         let Answer { response, ready_after } = answer?;
         let checking = Instant::now();
-        let outputs = tensors::outputs_from_guest(
-            &self.config,
-            &self.unlisted_outputs,
-            &request.outputs,
-            response.outputs,
-        )
-        .map_err(|e| {
-            self.guest.metrics.record_failure(PluginFailure::Answer);
-            failure::shortened(e).context(&self.guest.name)
-        })?;
+        let outputs =
+            tensors::outputs_from_guest(&self.config, &self.unlisted_outputs, request, response.outputs)
+                .map_err(|e| {
+                    self.guest.metrics.record_failure(PluginFailure::Answer);
+                    failure::shortened(e).context(&self.guest.name)
+                })?;
         Ok(Execution {
             outputs,
             parameters: tensors::parameters_from_guest(response.parameters),

@@ -1,8 +1,11 @@
 //! Tensors and parameters on their way into a guest and out of it.
 
 use bytes::Bytes;
+use nacre_backend::ElementRequest;
 use nacre_config::{ModelConfig, ModelOutput};
-use nacre_domain::{DataType, Error, InferenceResponse, Parameters, Result, ShapeDisplay, Tensor, TensorSpec, Value};
+use nacre_domain::{
+    DataType, Error, InferenceResponse, Parameters, Result, ShapeDisplay, Tensor, TensorSpec, Value,
+};
 
 use crate::bindings::types;
 
@@ -36,7 +39,8 @@ pub(crate) fn parameters_from_guest(parameters: Vec<(String, types::ValueResult)
 
 /// Checks what a guest gave: known names, each once, with the type, a shape and the size that the configuration
 /// promises. Gives those that are wanted (all, if the list is empty), in the order of the configuration; `unlisted`
-/// ones are dropped.
+/// ones are dropped. A request that left an optional input out and wants no outputs by name may lack some: what is made
+/// of that input has nothing to be made of.
 ///
 /// # Errors
 /// Internal, naming the output, what was expected and what was got. Nothing about a guest's answer is the client's
@@ -44,7 +48,7 @@ pub(crate) fn parameters_from_guest(parameters: Vec<(String, types::ValueResult)
 pub(crate) fn outputs_from_guest(
     config: &ModelConfig,
     unlisted: &[String],
-    wanted: &[String],
+    request: &ElementRequest,
     given: Vec<types::TensorResult>,
 ) -> Result<Vec<Tensor>> {
     let mut found: Vec<Option<Tensor>> = config.outputs.iter().map(|_| None).collect();
@@ -65,14 +69,20 @@ pub(crate) fn outputs_from_guest(
         }
         *slot = Some(output_from_guest(output, tensor)?);
     }
+    let wanted = &request.outputs;
+    let complete = config.inputs.iter().all(|input| {
+        !input.spec.optional || request.inputs.iter().any(|tensor| tensor.name == input.spec.name)
+    });
     let mut outputs = Vec::with_capacity(found.len());
     for (output, tensor) in config.outputs.iter().zip(found) {
         if !wanted.is_empty() && !wanted.contains(&output.spec.name) {
             continue;
         }
-        outputs.push(
-            tensor.ok_or_else(|| Error::internal(format!("it gave no output '{}'", output.spec.name)))?,
-        );
+        match tensor {
+            Some(tensor) => outputs.push(tensor),
+            None if wanted.is_empty() && !complete => {}
+            None => return Err(Error::internal(format!("it gave no output '{}'", output.spec.name))),
+        }
     }
     Ok(outputs)
 }

@@ -14,7 +14,8 @@ use nacre_domain::{
     ErrorCode::{self, DeadlineExceeded, Internal},
 };
 use nacre_wasm::{
-    CONFIGURE_TIMEOUT_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER, WasmOptions,
+    CONFIGURE_TIMEOUT_PARAMETER, HOST_CALLS_PARAMETER, MEMORY_PARAMETER, OUTPUT_PARAMETER, TIMEOUT_PARAMETER,
+    WasmOptions,
 };
 
 /// Asks the guest to misbehave and sees that the error is as expected, that its next request succeeds, and that
@@ -32,6 +33,10 @@ fn misbehaves(guest: &str, config: &str, input: &[u8], code: ErrorCode, expected
         assert_eq!(server.call(&model, b"behave").unwrap(), b"well");
         assert_eq!(server.call(&other, b"hello").unwrap(), b"hello");
     }
+}
+
+fn many_calls() -> String {
+    parameter(HOST_CALLS_PARAMETER, "100000000")
 }
 
 fn timeout(milliseconds: u32) -> String {
@@ -163,7 +168,7 @@ fn wrong_answers_name_the_output_and_both_sides() {
 fn ten_million_log_lines_are_limited_in_rate_and_counted() {
     log();
     let server = Server::new();
-    let model = server.model("log_flood", &timeout(120_000));
+    let model = server.model("log_flood", &(timeout(120_000) + &many_calls()));
     assert_eq!(server.call(&model, b"").unwrap(), [1]);
     drop(model);
     let log = log();
@@ -181,7 +186,7 @@ fn ten_million_log_lines_are_limited_in_rate_and_counted() {
 fn a_flood_on_standard_output_is_cut_and_counted() {
     log();
     let server = Server::new();
-    let model = server.model("stdout_flood", &timeout(120_000));
+    let model = server.model("stdout_flood", &(timeout(120_000) + &many_calls()));
     assert_eq!(server.call(&model, b"").unwrap(), [1]);
     assert_eq!(server.call(&model, b"behave").unwrap(), b"well");
     let log = log();

@@ -10,6 +10,7 @@ use nacre_guests::{answer, files, guest, input, parameter};
 struct Configured {
     /// Differs for each call of `configure`.
     draw: u64,
+    prints: bool,
     labels: Vec<u8>,
     table: HashMap<u64, String>,
 }
@@ -20,7 +21,9 @@ guest!(
     |request| {
         let configured = CONFIGURED.get().unwrap();
         let asked = input(request);
-        println!("asked for {}", String::from_utf8_lossy(&asked));
+        if configured.prints {
+            println!("asked for {}", String::from_utf8_lossy(&asked));
+        }
         Ok(answer(match asked.as_slice() {
             b"labels" => configured.labels.clone(),
             b"draw" => configured.draw.to_le_bytes().into(),
@@ -36,12 +39,14 @@ guest!(
             path => files::read(path).unwrap_or_else(|error| error.message.into_bytes()),
         };
         // Standard output stays open.
-        if parameter(&settings, "print") == "yes" {
+        let prints = parameter(&settings, "print") == "yes";
+        if prints {
             println!("configured");
         }
         let entries: u64 = parameter(&settings, "entries").parse().unwrap_or_default();
         let table = (0..entries).map(|i| (i, format!("entry {i}"))).collect();
-        CONFIGURED.get_or_init(|| Configured { draw: RandomState::new().hash_one(0), labels, table });
+        let draw = RandomState::new().hash_one(0);
+        CONFIGURED.get_or_init(|| Configured { draw, prints, labels, table });
         Ok(())
     }
 );

@@ -1,6 +1,8 @@
 //! Loads guests of tests/guests as models and calls them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod wat;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -49,6 +51,12 @@ pub struct Server {
 impl Server {
     pub fn new() -> Server {
         Server::with(WasmOptions::default(), 2)
+    }
+
+    /// Compiles what is loaded once for all tests, which are many.
+    pub fn cached() -> Server {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
+        Server::with(WasmOptions { cache: Some(cache), ..WasmOptions::default() }, 2)
     }
 
     pub fn with(options: WasmOptions, threads: usize) -> Server {
