@@ -12,6 +12,7 @@ pub mod commands;
 pub mod console;
 pub mod failure;
 mod log;
+mod metrics;
 pub mod project;
 pub mod sandbox;
 mod server;

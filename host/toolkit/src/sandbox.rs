@@ -16,17 +16,19 @@ use nacre_config::ModelConfig;
 use nacre_domain::{
     Deadline, Error, InferenceRequest, InferenceResponse, ModelKey, Parameters, Result, ShapeDisplay, Tensor,
 };
-use nacre_wasm::{LoadReport, WasmBackend, WasmOptions};
+use nacre_wasm::{Inspection, LoadReport, PluginLimits, WasmBackend, WasmOptions};
 use tokio::runtime::Runtime;
 
 use crate::{
     case::{Answer, Case, ModelMock},
+    console::{Console, size},
     failure::Failure,
     target::Target,
 };
 
 /// The engine, and threads as the server has them for plugins.
 pub struct Sandbox {
+    options: WasmOptions,
     backend: WasmBackend,
     runtime: Runtime,
 }
@@ -43,18 +45,55 @@ pub struct Loaded {
 }
 
 impl Sandbox {
-    /// Starts the engine.
+    /// Starts the engine, with the limits and the cache of compiled plugins that a server has if nothing is said of them.
     ///
     /// # Errors
     /// System: this machine cannot run WebAssembly.
-    pub fn start(options: WasmOptions) -> Result<Self, Failure> {
-        let backend = WasmBackend::new(options).map_err(|error| Failure::system(error.message()))?;
+    pub fn start() -> Result<Self, Failure> {
+        Self::with(WasmOptions { cache: nacre_wasm::default_cache_folder(), ..WasmOptions::default() })
+    }
+
+    /// The same with other options.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with(options: WasmOptions) -> Result<Self, Failure> {
+        let backend = WasmBackend::new(options.clone()).map_err(|error| Failure::system(error.message()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_time()
             .thread_name("plugin")
             .build()
             .map_err(|error| Failure::system(format!("cannot start the threads of plugins: {error}")))?;
-        Ok(Self { backend, runtime })
+        Ok(Self { options, backend, runtime })
+    }
+
+    /// What the file of a plugin says.
+    ///
+    /// # Errors
+    /// It is not there, or no component.
+    pub fn inspect(&self, target: &Target) -> Result<Inspection> {
+        nacre_wasm::inspect(&target.component, &self.options)
+    }
+
+    /// The limits that a configuration sets.
+    ///
+    /// # Errors
+    /// A value that is no number, or above what a server allows.
+    pub fn limits(&self, config: &ModelConfig) -> Result<PluginLimits> {
+        nacre_wasm::limits(&config.parameters, &self.options)
+    }
+
+    /// Loads a plugin as a server would, and says that it takes a while where it may.
+    ///
+    /// # Errors
+    /// The server's reason not to serve it.
+    pub fn load_telling(&self, target: &Target, config: ModelConfig, console: &Console) -> Result<Loaded> {
+        const LARGE: u64 = 1_000_000;
+        let bytes = std::fs::metadata(&target.component).map(|file| file.len()).unwrap_or_default();
+        if bytes > LARGE {
+            console.step(&format!("loading a component of {}", size(bytes)));
+        }
+        self.load(target, config)
     }
 
     /// Loads a plugin as a server would.

@@ -42,13 +42,13 @@ pub fn build(project: &Project, progress: &dyn Fn(&str)) -> Result<Built> {
 
 /// The .wasm that cargo made of the project's own package.
 fn artifact(said: &str, manifest: &Path) -> Result<PathBuf> {
-    let files = said
+    let mut files = said
         .lines()
         .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
         .filter(|artifact| artifact.reason == "compiler-artifact" && artifact.manifest_path == manifest)
         .flat_map(|artifact| artifact.filenames)
         .filter(|file| file.extension().is_some_and(|extension| extension == "wasm"));
-    match files.last() {
+    match files.next_back() {
         Some(file) => Ok(file),
         None => bail!(
             "cargo made no component of {}: a plugin is a library of `crate-type = [\"cdylib\"]`",

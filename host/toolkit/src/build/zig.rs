@@ -15,6 +15,9 @@ use super::{
 };
 use crate::project::{Language, Project, embedded};
 
+/// Stack of a plugin. Zig would give it 16 MiB, all of it part of each instance's memory.
+const STACK_BYTES: u32 = 1 << 20;
+
 /// Sources of the SDK that C and C++ share.
 const GLUE: &str = "plugins/sdk/c/nacre.c";
 const TARGET: &str = "wasm32-wasi";
@@ -88,6 +91,7 @@ fn link_c(zig: &Zig, project: &Project, paths: &Paths, progress: &dyn Fn(&str)) 
     let mut command =
         zig.command(if project.language == Language::C { "cc" } else { "c++" }, &project.folder);
     command.args(["-target", TARGET, "-mexec-model=reactor", "-O3"]);
+    command.arg(format!("-Wl,-z,stack-size={STACK_BYTES}"));
     if !project.debug {
         // Names of functions stay: the backtrace of a trap has them.
         command.arg("-Wl,--strip-debug");
@@ -112,6 +116,7 @@ fn link_zig(zig: &Zig, project: &Project, paths: &Paths, progress: &dyn Fn(&str)
     let options = ["-target", TARGET, "-mcpu", "generic+simd128+bulk_memory", "-O", "safe"];
     let mut command = zig.command("build-exe", &project.folder);
     command.args(["-fno-entry", "-rdynamic", "-mexec-model=reactor", "-lc", "--name", "plugin"]);
+    command.arg("--stack").arg(STACK_BYTES.to_string());
     command.arg(format!("-femit-bin={}", paths.module.display())).args(&project.flags);
     if !project.debug {
         command.arg("-fstrip");

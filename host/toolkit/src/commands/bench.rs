@@ -7,15 +7,19 @@ use std::{
 use bytes::Bytes;
 use nacre_backend::ElementRequest;
 use nacre_domain::{DataType, Deadline, Parameters, Tensor, TensorSpec, element_count};
-use nacre_wasm::{LoadReport, WasmOptions};
+use nacre_wasm::LoadReport;
 use serde::Serialize;
 
-use super::{check::tell_compilation, inspect::start, run::request};
+use super::{
+    inspect::{start, took},
+    run::request,
+};
 use crate::{
     case::{self, Case},
     cli::BenchArgs,
     console::{BOLD, Console, DIM, Report, duration, paint, size},
     failure::Failure,
+    metrics::Metrics,
     sandbox::{Loaded, Sandbox},
     target::Target,
 };
@@ -88,9 +92,8 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<BenchReport, Failure
     }
     let target = Target::open(&args.target, console)?;
     let (case, source) = chosen(args, &target)?;
-    let options = WasmOptions { concurrency: args.concurrency, ..WasmOptions::default() };
-    tell_compilation(console, &nacre_wasm::inspect(&target.component, &options)?);
-    let sandbox = Sandbox::start(options.clone())?;
+    let metrics = Metrics::start();
+    let sandbox = Sandbox::start()?;
     let mut measured = Vec::new();
     let mut load = None;
     for reuse in if args.reuse { vec![false, true] } else { vec![false] } {
@@ -103,7 +106,7 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<BenchReport, Failure
         } else {
             config.parameters.remove("NACRE_REUSE");
         }
-        let loaded = Arc::new(sandbox.load(&target, config)?);
+        let loaded = Arc::new(sandbox.load_telling(&target, config, console)?);
         let request = match &case {
             Some(case) => loaded.request(case)?,
             None => zeros(&loaded),
@@ -115,14 +118,15 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<BenchReport, Failure
         for _ in 0..WARM_UP {
             sandbox.process(&loaded, request.clone())?;
         }
-        measured.push(measure(&sandbox, &loaded, &request, args)?);
+        let latencies = measure(&sandbox, &loaded, &request, args)?;
+        measured.push(Measured { memory_bytes: metrics.memory_peak(), ..latencies });
         if !reuse {
             let bytes: usize = answer.outputs.iter().map(|tensor| tensor.data.len()).sum();
             load = Some((loaded, first, bytes));
         }
     }
     let (loaded, first, output_bytes) = load.ok_or_else(|| Failure::system("nothing was measured"))?;
-    let limits = nacre_wasm::limits(&loaded.config.parameters, &options)?;
+    let limits = sandbox.limits(&loaded.config)?;
     let mut measured = measured.into_iter();
     Ok(BenchReport {
         name: target.name,
@@ -239,15 +243,7 @@ impl Report for BenchReport {
             paint(BOLD, &self.name),
             paint(DIM, format_args!("request: {}", self.request))
         )?;
-        let ms = |time: Duration| duration(milliseconds(time));
-        writeln!(
-            out,
-            "load      compile {}, describe {}, configure {}, snapshot {}",
-            ms(load.compile),
-            ms(load.describe),
-            ms(load.configure),
-            ms(load.snapshot)
-        )?;
+        writeln!(out, "load      {}", took(load))?;
         writeln!(out, "starts    {}", start(load))?;
         writeln!(out, "first     {}", duration(self.first_ms))?;
         line(out, "fresh", &self.fresh)?;

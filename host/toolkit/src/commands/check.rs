@@ -4,10 +4,10 @@ use std::{
 };
 
 use nacre_config::ModelConfig;
-use nacre_wasm::{Inspection, LoadReport, Provision, Start, WasmOptions};
+use nacre_wasm::{Inspection, LoadReport, Provision, Start};
 use serde::Serialize;
 
-use super::inspect::{start, tensors};
+use super::inspect::{start, tensors, took};
 use crate::{
     cli::CheckArgs,
     console::{BAD, BOLD, Console, GOOD, Report, WARN, duration, paint, size},
@@ -51,10 +51,14 @@ pub struct Problem {
 /// Usage: nothing is there, or config.pbtxt does not hold. What is wrong with the plugin is in the report.
 pub fn check(args: &CheckArgs, console: &Console) -> Result<CheckReport, Failure> {
     let target = Target::open(&args.target, console)?;
-    check_target(&target, console)
+    check_target(&Sandbox::start()?, &target, console)
 }
 
-pub(super) fn check_target(target: &Target, console: &Console) -> Result<CheckReport, Failure> {
+pub(super) fn check_target(
+    sandbox: &Sandbox,
+    target: &Target,
+    console: &Console,
+) -> Result<CheckReport, Failure> {
     let (config, warnings) = target.config()?;
     let mut report = CheckReport {
         name: target.name.clone(),
@@ -65,8 +69,7 @@ pub(super) fn check_target(target: &Target, console: &Console) -> Result<CheckRe
         inspection: None,
         load: None,
     };
-    let options = WasmOptions::default();
-    match nacre_wasm::inspect(&target.component, &options) {
+    match sandbox.inspect(target) {
         Ok(inspection) => {
             let problem =
                 |message: &String| Problem { message: message.clone(), fix: fix(&inspection, message) };
@@ -75,9 +78,8 @@ pub(super) fn check_target(target: &Target, console: &Console) -> Result<CheckRe
         }
         Err(error) => report.problems.push(Problem { message: error.message().to_owned(), fix: None }),
     }
-    if let Some(inspection) = report.inspection.as_ref().filter(|_| report.problems.is_empty()) {
-        tell_compilation(console, inspection);
-        match Sandbox::start(options)?.load(target, config) {
+    if report.problems.is_empty() {
+        match sandbox.load_telling(target, config, console) {
             Ok(loaded) => {
                 report.warnings.extend(weigh(&loaded.config, &loaded.report));
                 report.load = Some(loaded.report);
@@ -88,14 +90,6 @@ pub(super) fn check_target(target: &Target, console: &Console) -> Result<CheckRe
         }
     }
     Ok(report)
-}
-
-/// Says that it will take a while, where it will.
-pub(super) fn tell_compilation(console: &Console, inspection: &Inspection) {
-    const LARGE: u64 = 1_000_000;
-    if inspection.bytes > LARGE {
-        console.step(&format!("compiling a component of {}", size(inspection.bytes)));
-    }
 }
 
 /// The way out of a refused import; other sentences bring theirs.
@@ -169,14 +163,7 @@ impl Report for CheckReport {
         if let Some(load) = &self.load {
             tensors(out, "inputs", &load.inputs)?;
             tensors(out, "outputs", &load.outputs)?;
-            writeln!(
-                out,
-                "load        compile {}, describe {}, configure {}, snapshot {}",
-                duration(load.compile.as_secs_f64() * 1e3),
-                duration(load.describe.as_secs_f64() * 1e3),
-                duration(load.configure.as_secs_f64() * 1e3),
-                duration(load.snapshot.as_secs_f64() * 1e3)
-            )?;
+            writeln!(out, "load        {}", took(load))?;
             writeln!(out, "starts      {}", start(load))?;
         }
         for warning in &self.warnings {

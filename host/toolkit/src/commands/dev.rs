@@ -20,6 +20,7 @@ use crate::{
     console::{Console, DIM, GOOD, Report, duration, paint, plain, size},
     failure::Failure,
     project::Project,
+    sandbox::Sandbox,
     server::Server,
     target::Target,
 };
@@ -98,7 +99,9 @@ pub fn dev(args: &DevArgs, console: &Console) -> Result<ExitCode, Failure> {
     if let Some(repository) = args.repository.as_ref().filter(|repository| !repository.is_dir()) {
         return Err(Failure::usage(format!("there is no model repository {}", repository.display())));
     }
-    let development = Development { args, project: &project, server, console };
+    // One for all builds: what was compiled of the last one is used for the next.
+    let sandbox = Sandbox::start()?;
+    let development = Development { args, project: &project, server, sandbox, console };
     if args.once {
         development.cycle()?;
         return Ok(ExitCode::SUCCESS);
@@ -118,6 +121,7 @@ struct Development<'a> {
     args: &'a DevArgs,
     project: &'a Project,
     server: Option<Server>,
+    sandbox: Sandbox,
     console: &'a Console,
 }
 
@@ -129,7 +133,7 @@ impl Development<'_> {
         let built =
             build::build(&self.project.folder, &options).map_err(|error| Failure::of_build(&error))?;
         let target = Target::find(&self.project.folder, None)?;
-        let checked = check_target(&target, console)?;
+        let checked = check_target(&self.sandbox, &target, console)?;
         for warning in &checked.warnings {
             console.warn(warning);
         }
@@ -163,7 +167,7 @@ impl Development<'_> {
             self.console.warn(&format!("there are no cases in {}", target.cases().display()));
             return Ok(());
         }
-        let report = run_cases(target, cases, None, self.console)?;
+        let report = run_cases(&self.sandbox, target, cases, None, self.console)?;
         if report.passed() {
             self.console.report(&DevEvent::Tested { passed: report.passed });
             return Ok(());

@@ -1,14 +1,15 @@
 use std::{
     io::{self, Write},
     path::PathBuf,
+    time::Duration,
 };
 
-use nacre_wasm::{DescribedTensor, Import, Inspection, LoadReport, Provision, Start, WasmOptions};
+use nacre_wasm::{DescribedTensor, Import, Inspection, LoadReport, Provision, Start};
 use serde::Serialize;
 
 use crate::{
     cli::InspectArgs,
-    console::{BAD, BOLD, Console, DIM, Report, paint, size},
+    console::{BAD, BOLD, Console, DIM, Report, duration, paint, size},
     failure::Failure,
     sandbox::Sandbox,
     target::Target,
@@ -37,14 +38,13 @@ pub struct InspectReport {
 /// Usage: nothing is there. Plugin: it is no component.
 pub fn inspect(args: &InspectArgs, console: &Console) -> Result<InspectReport, Failure> {
     let target = Target::open(&args.target, console)?;
-    let options = WasmOptions::default();
-    let inspection = nacre_wasm::inspect(&target.component, &options)?;
+    let sandbox = Sandbox::start()?;
+    let inspection = sandbox.inspect(&target)?;
     let (load, load_error) = match inspection.problems.first() {
         Some(problem) => (None, Some(problem.clone())),
         None => {
             let (config, _) = target.config()?;
-            super::check::tell_compilation(console, &inspection);
-            match Sandbox::start(options)?.load(&target, config) {
+            match sandbox.load_telling(&target, config, console) {
                 Ok(loaded) => (Some(loaded.report), None),
                 Err(error) => (None, Some(error.message().to_owned())),
             }
@@ -94,6 +94,16 @@ fn import(import: &Import) -> String {
             format!("{} {}", import.name, paint(BAD, "not there: keeps it from being served"))
         }
     }
+}
+
+/// What a load took; of one from the cache, what it took when it was compiled.
+pub(super) fn took(load: &LoadReport) -> String {
+    let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
+    let (compile, describe) = (ms(load.compile), ms(load.describe));
+    let (configure, snapshot) = (ms(load.configure), ms(load.snapshot));
+    let cached =
+        if load.from_cache { format!("; from the cache in {}", ms(load.total)) } else { String::new() };
+    format!("compile {compile}, describe {describe}, configure {configure}, snapshot {snapshot}{cached}")
 }
 
 /// What each request starts from.

@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -6,15 +7,14 @@ use std::{
 };
 
 use nacre_domain::{Parameters, ShapeDisplay, Tensor, Value};
-use nacre_wasm::WasmOptions;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::check::tell_compilation;
 use crate::{
     case::{self, Case, TensorSource, elements, npy, shorten},
     cli::{RequestArgs, RunArgs},
     console::{BOLD, Console, DIM, Report, duration, paint},
     failure::Failure,
+    metrics::Metrics,
     sandbox::Sandbox,
     target::Target,
 };
@@ -31,6 +31,8 @@ pub struct RunReport {
     /// Parameters of the answer.
     #[serde(serialize_with = "parameters")]
     pub parameters: Parameters,
+    /// What the plugin measured itself, by name and labels.
+    pub metrics: BTreeMap<String, f64>,
     /// Files that the outputs were written to.
     pub saved: Vec<PathBuf>,
     #[serde(skip)]
@@ -75,10 +77,9 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<RunReport, Failure> {
     let case = request(&args.request)?.unwrap_or_default();
     let (mut config, _) = target.config()?;
     config.parameters.extend(case.config_parameters.clone());
-    let options = WasmOptions::default();
-    tell_compilation(console, &nacre_wasm::inspect(&target.component, &options)?);
-    let sandbox = Sandbox::start(options)?;
-    let loaded = sandbox.load(&target, config)?;
+    let metrics = Metrics::start();
+    let sandbox = Sandbox::start()?;
+    let loaded = sandbox.load_telling(&target, config, console)?;
     let request = loaded.request(&case)?;
     let started = Instant::now();
     let execution = sandbox.process(&loaded, request)?;
@@ -92,6 +93,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<RunReport, Failure> {
         milliseconds,
         outputs: execution.outputs.into_iter().map(OutputTensor).collect(),
         parameters: execution.parameters,
+        metrics: metrics.of_plugin(),
         saved,
         shown: args.elements,
     })
@@ -143,13 +145,12 @@ fn input(name: &str, value: &str, case_folder: &Path) -> Result<TensorSource, Fa
         Some("jpg" | "jpeg" | "png" | "webp") => TensorSource { image: Some(path), ..source },
         Some("json") => {
             let text = fs::read_to_string(file).map_err(|error| cannot(&error))?;
-            let data: serde_json::Value = serde_json::from_str(&text).map_err(|error| cannot(&error))?;
-            if data.is_object() {
-                let mut tensor = data;
-                tensor["name"] = name.into();
-                serde_json::from_value(tensor).map_err(|error| cannot(&error))?
-            } else {
-                TensorSource { data: Some(data), ..source }
+            match serde_json::from_str(&text).map_err(|error| cannot(&error))? {
+                serde_json::Value::Object(mut tensor) => {
+                    tensor.insert("name".to_owned(), name.into());
+                    serde_json::from_value(tensor.into()).map_err(|error| cannot(&error))?
+                }
+                data => TensorSource { data: Some(data), ..source },
             }
         }
         _ => TensorSource { file: Some(path), ..source },
@@ -187,6 +188,9 @@ impl Report for RunReport {
         }
         for (name, value) in &self.parameters {
             writeln!(out, "parameter {}  {}", paint(BOLD, name), value_to_json(value))?;
+        }
+        for (name, value) in &self.metrics {
+            writeln!(out, "metric {}  {value}", paint(BOLD, name))?;
         }
         for path in &self.saved {
             writeln!(out, "written  {}", path.display())?;

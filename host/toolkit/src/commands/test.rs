@@ -6,10 +6,8 @@ use std::{
 };
 
 use nacre_domain::{Error, Result as DomainResult};
-use nacre_wasm::WasmOptions;
 use serde::Serialize;
 
-use super::check::tell_compilation;
 use crate::{
     case::{self, Case, Code, ExpectedError, compare},
     cli::TestArgs,
@@ -61,7 +59,7 @@ pub fn test(args: &TestArgs, console: &Console) -> Result<TestReport, Failure> {
         return Err(Failure::usage(format!("there are no cases in {}", target.cases().display()))
             .fix("write one as `nacre plugin test --help` shows, in a file that ends in .json"));
     }
-    run_cases(&target, cases, args.filter.as_deref(), console)
+    run_cases(&Sandbox::start()?, &target, cases, args.filter.as_deref(), console)
 }
 
 fn given(args: &TestArgs) -> Result<Vec<Case>, Failure> {
@@ -73,6 +71,7 @@ fn given(args: &TestArgs) -> Result<Vec<Case>, Failure> {
 }
 
 pub(super) fn run_cases(
+    sandbox: &Sandbox,
     target: &Target,
     cases: Vec<Case>,
     filter: Option<&str>,
@@ -85,11 +84,7 @@ pub(super) fn run_cases(
         let text = filter.unwrap_or_default();
         return Err(Failure::usage(format!("none of the {all} cases has '{text}' in its name")));
     }
-    let options = WasmOptions::default();
-    if let Ok(inspection) = nacre_wasm::inspect(&target.component, &options) {
-        tell_compilation(console, &inspection);
-    }
-    let mut runner = Runner { sandbox: Sandbox::start(options)?, target, loaded: BTreeMap::new() };
+    let mut runner = Runner { sandbox, target, console, loaded: BTreeMap::new() };
     let skipped = all - cases.len();
     let reports = cases.iter().map(|case| runner.run(case)).collect::<Result<Vec<_>, _>>()?;
     let passed = reports.iter().filter(|report| report.passed).count();
@@ -103,8 +98,9 @@ pub(super) fn run_cases(
 }
 
 struct Runner<'a> {
-    sandbox: Sandbox,
+    sandbox: &'a Sandbox,
     target: &'a Target,
+    console: &'a Console,
     /// By the parameters of the case: each set is a load.
     loaded: BTreeMap<BTreeMap<String, String>, DomainResult<Loaded>>,
 }
@@ -115,7 +111,8 @@ impl Runner<'_> {
         if !self.loaded.contains_key(&parameters) {
             let (mut config, _) = self.target.config()?;
             config.parameters.extend(parameters.clone());
-            self.loaded.insert(parameters.clone(), self.sandbox.load(self.target, config));
+            self.loaded
+                .insert(parameters.clone(), self.sandbox.load_telling(self.target, config, self.console));
         }
         let mut milliseconds = None;
         let problems = match self.loaded.get(&parameters) {
