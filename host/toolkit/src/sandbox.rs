@@ -163,7 +163,10 @@ impl Loaded {
     /// Usage: a tensor that cannot be had.
     pub fn request(&self, case: &Case) -> Result<ElementRequest, Failure> {
         let input = |source: &crate::case::TensorSource| {
-            source.load(&case.folder, self.config.input(&source.name).map(|input| &input.spec))
+            let name = source.name.as_str();
+            let input =
+                self.config.input(name).ok_or_else(|| Failure::usage(no_input(&self.config, name)))?;
+            source.load(&case.folder, Some(&input.spec))
         };
         let models: Arc<dyn ModelCalls> = Arc::new(MockedModels::new(case)?);
         Ok(ElementRequest {
@@ -177,6 +180,11 @@ impl Loaded {
     }
 }
 
+fn no_input(config: &ModelConfig, name: &str) -> String {
+    let known: Vec<_> = config.inputs.iter().map(|input| format!("'{}'", input.spec.name)).collect();
+    format!("the plugin has no input '{name}'; its inputs are {}", known.join(", "))
+}
+
 /// What a server checks before a plugin gets a request.
 fn check(config: &ModelConfig, request: &ElementRequest) -> Result<()> {
     let fail = |text: String| Error::invalid_argument(text);
@@ -187,8 +195,7 @@ fn check(config: &ModelConfig, request: &ElementRequest) -> Result<()> {
     for (index, tensor) in request.inputs.iter().enumerate() {
         let name = &tensor.name;
         let Some(input) = config.input(name) else {
-            let known = names(config.inputs.iter().map(|input| &input.spec.name).collect());
-            return Err(fail(format!("the plugin has no input '{name}'; its inputs are {known}")));
+            return Err(fail(no_input(config, name)));
         };
         if request.inputs.iter().take(index).any(|other| other.name == *name) {
             return Err(fail(format!("input '{name}' is given twice")));

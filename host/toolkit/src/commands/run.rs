@@ -132,6 +132,10 @@ pub(super) fn request(args: &RequestArgs) -> Result<Option<Case>, Failure> {
 fn input(name: &str, value: &str, case_folder: &Path) -> Result<TensorSource, Failure> {
     let source = TensorSource { name: name.to_owned(), ..TensorSource::default() };
     let Some(file) = value.strip_prefix('@') else {
+        if Path::new(value).is_file() {
+            let help = format!("input '{name}': '{value}' is a file; `--input {name}=@{value}` reads it");
+            return Err(Failure::usage(help));
+        }
         // What is no JSON is a text.
         let data = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
         return Ok(TensorSource { data: Some(data), ..source });
