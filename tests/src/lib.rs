@@ -1,6 +1,8 @@
 //! A real server for end-to-end tests: the built binary, over a folder of the test's own, on free ports.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+pub mod tool;
+
 use std::{
     fs,
     io::{BufRead, BufReader},

@@ -1,94 +1,16 @@
 //! `nacre plugin`, as an author meets it: each mistake of a first day has its sentence, its way out and its exit code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
+use std::{fs, process::Command};
+
+use nacre_tests::{
+    binary, root,
+    tool::{COMPILER, PLUGIN, Plugins, SYSTEM, TENSORS, USAGE, said},
 };
-
-use nacre_tests::{Repository, binary, guest, root};
-use serde_json::Value;
-
-const TENSORS: &str = r#"
-backend: "wasm"
-input { name: "IN" data_type: TYPE_UINT8 dims: [ -1 ] }
-output { name: "OUT" data_type: TYPE_UINT8 dims: [ -1 ] }
-"#;
-
-/// Exit codes.
-const DONE: i32 = 0;
-const PLUGIN: i32 = 1;
-const USAGE: i32 = 2;
-const COMPILER: i32 = 3;
-
-/// A folder of plugins, each with a component.
-struct Plugins(Repository);
-
-impl Plugins {
-    fn new() -> Plugins {
-        Plugins(Repository::default())
-    }
-
-    fn guest(self, name: &str, config: &str) -> Plugins {
-        let component = guest(name);
-        Plugins(self.0.model(name, config).file(name, "plugin.wasm", &component))
-    }
-
-    fn bytes(self, name: &str, bytes: &[u8]) -> Plugins {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), bytes).unwrap();
-        Plugins(self.0.model(name, TENSORS).file(name, "plugin.wasm", file.path()))
-    }
-
-    fn write(self, path: &str, text: &str) -> Plugins {
-        let path = self.0.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        self
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(binary());
-        command.current_dir(self.0.path()).env("XDG_CACHE_HOME", self.0.path().join(".cache")).arg("plugin");
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command().args(arguments).output().unwrap()
-    }
-
-    /// Exit code and sentences are as expected, and the same as JSON.
-    #[track_caller]
-    fn fails(&self, arguments: &[&str], code: i32, sentences: &[&str]) {
-        for format in [&[][..], &["--json"]] {
-            let output = self.run(&[arguments, format].concat());
-            let said = said(&output);
-            assert_eq!(output.status.code(), Some(code), "{said}");
-            // Where text is wrapped or quoted for its form, the words stay.
-            let words = said.replace("\\\"", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
-            for sentence in sentences {
-                assert!(words.contains(sentence), "expected '{sentence}' in: {words}");
-            }
-            if !format.is_empty() {
-                assert_eq!(json(&output)["ok"], false);
-            }
-        }
-    }
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8([output.stdout.as_slice(), output.stderr.as_slice()].concat()).unwrap()
-}
-
-/// The one object on standard output.
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(output)))
-}
 
 #[test]
 fn what_is_no_plugin_is_named_with_the_way_out() {
-    let plugins = Plugins::new()
+    let plugins = Plugins::default()
         .bytes("text", b"this is no component")
         .bytes("module", b"\0asm\x01\0\0\0")
         .bytes("empty", b"")
@@ -137,7 +59,7 @@ fn what_does_not_load_is_told_as_a_server_would() {
     let parameter = |key: &str, value: &str| {
         format!("{TENSORS}parameters {{ key: \"{key}\" value {{ string_value: \"{value}\" }} }}")
     };
-    let plugins = Plugins::new()
+    let plugins = Plugins::default()
         .guest("configure_fails", TENSORS)
         .guest("describe_fails", TENSORS)
         .guest("spin_in_configure", &parameter("NACRE_CONFIGURE_TIMEOUT_MS", "200"))
@@ -160,14 +82,19 @@ fn what_does_not_load_is_told_as_a_server_would() {
 
 #[test]
 fn wrong_requests_and_cases_name_what_is_wrong() {
-    let plugins = Plugins::new()
+    let plugins = Plugins::default()
         .guest("echo", TENSORS)
         .write("echo/tests/typo.json", r#"{"inputs": [], "ouputs": []}"#)
         .write("trap/tests/cut.json", r#"{"inputs": ["#)
         .guest("trap", TENSORS)
         .write("picture.npy", "");
     for (arguments, code, sentences) in [
-        (&["run", "echo"][..], PLUGIN, &["the request lacks inputs: 'IN'"][..]),
+        (
+            &["run", "echo"][..],
+            USAGE,
+            &["the request lacks inputs: 'IN'", "`--input NAME=VALUE` gives one input"][..],
+        ),
+        (&["bench", "echo", "--input", "IN=[[1]]"], USAGE, &["'IN'", "expected shape [-1], got [1,1]"]),
         (&["run", "echo", "--input", "X=[1]"], USAGE, &["the plugin has no input 'X'; its inputs are 'IN'"]),
         (&["run", "echo", "--input", "IN=[1.5]"], USAGE, &["1.5 is no element of UINT8"]),
         (&["run", "echo", "--input", "IN=@nowhere.npy"], USAGE, &["nowhere.npy", "No such file"]),
@@ -186,6 +113,17 @@ fn wrong_requests_and_cases_name_what_is_wrong() {
     ] {
         plugins.fails(arguments, code, sentences);
     }
+    let address = "http://127.0.0.1:9";
+    let arguments = ["dev", "written", "--once", "--server", "127.0.0.1:9"];
+    let plugins = plugins.write("written/nacre.toml", "[plugin]\nname = \"written\"\nlanguage = \"c\"\n");
+    plugins.fails(&arguments, USAGE, &["'127.0.0.1:9' is no address", "http://localhost:8000"]);
+    plugins.fails(&["dev", "written", "--once", "--server", address], PLUGIN, &["there is no plugin.c in"]);
+    plugins.fails(&["dev", "echo", "--once"], USAGE, &["it has no nacre.toml", "nacre plugin new NAME"]);
+    plugins.fails(
+        &["run", "echo", "--input", "IN=[1]", "--save", "picture.npy/in"],
+        SYSTEM,
+        &["cannot write picture.npy/in"],
+    );
     let output = plugins.run(&["bulid"]);
     assert_eq!(output.status.code(), Some(USAGE));
     assert!(said(&output).contains("a similar subcommand exists: 'build'"), "{}", said(&output));
@@ -193,7 +131,7 @@ fn wrong_requests_and_cases_name_what_is_wrong() {
 
 #[test]
 fn a_compiler_that_is_missing_is_named_with_the_commands_that_install_it() {
-    let plugins = Plugins::new();
+    let plugins = Plugins::default();
     for (language, sentences) in [
         ("rust", &["rustup target add wasm32-wasip2", "NACRE_CARGO"][..]),
         ("c", &["pip install ziglang==", "NACRE_ZIG"]),
@@ -228,67 +166,33 @@ fn a_compiler_that_is_missing_is_named_with_the_commands_that_install_it() {
 }
 
 #[test]
-fn cases_pass_or_show_what_differs() {
-    let case = |out: &str| {
-        format!(
-            r#"[{{"name": "gives it back", "inputs": [{{"name": "IN", "data": [1, 2, 3]}}],
-                  "outputs": [{{"name": "OUT", "data": {out}}}]}}]"#
-        )
-    };
-    let plugins = Plugins::new()
-        .guest("echo", TENSORS)
-        .write("echo/tests/same.json", &case("[1, 2, 3]"))
-        .guest("count", TENSORS);
-    let output = plugins.run(&["test", "echo"]);
-    assert_eq!(output.status.code(), Some(DONE), "{}", said(&output));
-    assert!(said(&output).contains("ok: 1 passed"), "{}", said(&output));
-    let plugins = plugins.write("echo/tests/same.json", &case("[1, 2, 4]"));
-    plugins.fails(&["test", "echo"], PLUGIN, &["gives it back", "OUT", "expected 4", "got 3"]);
-    let output = plugins.run(&["run", "echo", "--input", "IN=[7,8]", "--json"]);
-    assert_eq!(json(&output)["outputs"][0]["data"], serde_json::json!([7, 8]));
+fn imports_that_no_server_has_are_refused_with_the_reason() {
+    let plugins = [
+        ("later_wasi", "wasi:io/poll@0.3.0", "build it for WASI 0.2"),
+        ("unknown_wasi", "wasi:keyvalue/store@0.2.0", "there is no such part of WASI in the server"),
+        ("later_interface", "nacre:plugin/gpu@1.0.0", "update the server"),
+    ]
+    .into_iter()
+    .fold(Plugins::default(), |plugins, (name, import, fix)| {
+        let text = format!(
+            r#"(component
+                 (import "{import}" (instance))
+                 (instance $step)
+                 (export "nacre:plugin/step@1.0.0" (instance $step)))"#
+        );
+        let plugins = plugins.bytes(name, &wat::parse_str(text).unwrap());
+        plugins.fails(&["check", name], PLUGIN, &[import, fix]);
+        plugins
+    });
+    plugins.fails(&["run", "later_wasi"], PLUGIN, &["wasi:io/poll@0.3.0"]);
 }
 
 #[test]
-fn a_plugin_is_measured_and_looked_into() {
-    let plugins = Plugins::new().guest("echo", TENSORS);
-    let arguments = ["bench", "echo", "--input", "IN=[1]", "--seconds", "0.2", "--reuse", "--json"];
-    let measured = json(&plugins.run(&arguments));
-    for kind in ["fresh", "reused"] {
-        for figure in ["p50_ms", "p99_ms", "memory_bytes"] {
-            assert!(measured[kind][figure].as_f64().unwrap() > 0.0, "{kind} {figure}: {measured}");
-        }
+fn a_component_that_is_too_large_is_not_read() {
+    let plugins = Plugins::default().bytes("huge", b"\0asm\x0d\0\x01\0");
+    let file = fs::File::options().write(true).open(plugins.0.path().join("huge/1/plugin.wasm")).unwrap();
+    file.set_len(300 << 20).unwrap();
+    for command in ["check", "run", "inspect"] {
+        plugins.fails(&[command, "huge"], PLUGIN, &["300 MiB", "256", "--plugin-max-component-mb"]);
     }
-    let inspected = json(&plugins.run(&["inspect", "echo", "--json"]));
-    assert_eq!(inspected["interface"], "1.0.0");
-    assert!(inspected["bytes"].as_u64().unwrap() > 10_000);
-    let imports: Vec<_> =
-        inspected["imports"].as_array().unwrap().iter().map(|import| &import["name"]).collect();
-    assert!(imports.iter().any(|name| name.as_str().unwrap().starts_with("wasi:io/streams")), "{imports:?}");
-}
-
-#[test]
-fn help_and_completions_are_there_for_every_command() {
-    let output = Command::new(binary()).args(["plugin", "--help"]).output().unwrap();
-    let help = said(&output);
-    for command in ["new", "build", "check", "test", "run", "bench", "inspect", "dev"] {
-        assert!(help.contains(&format!("  {command}")), "{help}");
-        let output = Command::new(binary()).args(["plugin", command, "--help"]).output().unwrap();
-        let text = said(&output);
-        assert!(text.contains("Example") && text.contains("--json"), "{command}: {text}");
-        assert!(!text.contains('\u{1b}'), "{command}: colours go to terminals only");
-    }
-    for shell in ["bash", "zsh", "fish"] {
-        let output = Command::new(binary()).args(["completions", shell]).output().unwrap();
-        assert!(said(&output).contains("inspect"), "{shell}");
-    }
-}
-
-#[test]
-fn a_plugin_that_is_served_is_the_one_that_was_checked() {
-    let plugins = Plugins::new().guest("echo", TENSORS);
-    let checked = json(&plugins.run(&["check", "echo", "--json"]));
-    assert_eq!(checked["ok"], true, "{checked}");
-    assert!(Path::new(&plugins.0.path().join("echo/1/plugin.wasm")).is_file());
-    let server = nacre_tests::Server::start(plugins.0.path(), &[]);
-    assert_eq!(server.get("/v2/models/echo/ready").status, 200);
 }

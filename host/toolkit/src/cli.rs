@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::project::Language;
+use crate::{help, project::Language};
 
 /// Make, build, check, test, run and measure plugins.
 #[derive(Debug, Args)]
@@ -25,71 +25,31 @@ pub struct PluginArgs {
 /// Subcommands of `nacre plugin`.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
-    /// Make the folder of a new plugin: sources, config.pbtxt, a test.
-    #[command(
-        after_help = "Example:\n  nacre plugin new scale --language python\n  nacre plugin new        # asks, on a terminal"
-    )]
+    /// Make the folder of a new plugin: sources, config.pbtxt, cases.
+    #[command(after_help = help::NEW, mut_arg("verbose", |verbose| verbose.hide(true)))]
     New(NewArgs),
     /// Build a plugin: <PLUGIN>/1/plugin.wasm.
-    #[command(
-        after_help = "A missing compiler is exit code 3, with the commands that install it.\n\nExample:\n  nacre plugin \
-                            build scale"
-    )]
+    #[command(after_help = help::BUILD, mut_arg("verbose", |verbose| verbose.hide(true)))]
     Build(BuildArgs),
     /// Say whether a server would serve a plugin, and if not, why and what to do.
-    #[command(
-        after_help = "It is loaded as a server loads it: imports, describe, configure, snapshot, and the comparison \
-                            with config.pbtxt.\n\nExample:\n  nacre plugin check scale\n  nacre plugin check \
-                            target/wasm32-wasip2/release/scale.wasm --config config.pbtxt"
-    )]
+    #[command(after_help = help::CHECK)]
     Check(CheckArgs),
     /// Run a plugin's cases: requests with the answers that are expected.
-    #[command(after_help = TEST_HELP)]
+    #[command(after_help = help::TEST)]
     Test(TestArgs),
     /// Answer one request and print the tensors.
-    #[command(
-        after_help = "Example:\n  nacre plugin run scale --input x=[1,2,3]\n  nacre plugin run scale --input \
-                            x=@x.npy --set factor=2 --save answers\n  nacre plugin run decode_image --input \
-                            image=@cat.jpg\n  nacre plugin run scale --case tests/scale.json"
-    )]
+    #[command(after_help = help::RUN)]
     Run(RunArgs),
     /// Measure a plugin: latency, memory, load time, against its limits.
-    #[command(
-        after_help = "Each request gets a fresh instance, as in a server. With --reuse, instances are used again, as \
-                            with the parameter NACRE_REUSE, beside it.\n\nExample:\n  nacre plugin bench scale --case \
-                            tests/scale.json --seconds 10"
-    )]
+    #[command(after_help = help::BENCH)]
     Bench(BenchArgs),
     /// Show what a plugin is: interface, tensors, imports, size, tools it was made with.
     #[command(after_help = "Example:\n  nacre plugin inspect model_repository/decode_image")]
     Inspect(InspectArgs),
     /// Build, check and deploy at every change of a source, until Ctrl-C.
-    #[command(
-        after_help = "A plugin's folder is that of a model, so a server whose --model-repository is the folder's \
-                            parent needs no --repository.\n\nExample:\n  nacre serve --model-repository models &\n  nacre \
-                            plugin dev models/scale --server http://localhost:8000\n  nacre plugin dev scale --repository \
-                            models --server http://localhost:8000"
-    )]
+    #[command(after_help = help::DEV)]
     Dev(DevArgs),
 }
-
-const TEST_HELP: &str = r#"A case is a JSON file in the plugin's folder tests/, or an array of such:
-
-  {
-    "name": "scales and shifts",
-    "config_parameters": {"factor": "2"},
-    "inputs": [{"name": "x", "datatype": "FP32", "shape": [3], "data": [1, 2, 3]}],
-    "outputs": [{"name": "y", "datatype": "FP32", "shape": [3], "data": [2, 4, 6]}],
-    "tolerance": {"absolute": 1e-6, "relative": 1e-5}
-  }
-
-Instead of "data", "file": "x.npy" or "image": "cat.png" (pixels for UINT8, the file for BYTES). What must fail has
-"error": {"code": "invalid-argument", "contains": "factor"}; models that the plugin calls answer as in
-"models": {"detector": {"outputs": [...]}}. Also: "parameters", "requested_outputs", "output_parameters", "id".
-
-Example:
-  nacre plugin test scale
-  nacre plugin test scale --build --filter shifts"#;
 
 /// Options of all subcommands.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -178,7 +138,8 @@ pub struct TestArgs {
 /// The request of `run` and `bench`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RequestArgs {
-    /// A case's file (see `nacre plugin test --help`); its request is taken, its expectations are not looked at.
+    /// A file of cases (see `nacre plugin test --help`); the request of the first is taken, what it expects is not
+    /// looked at.
     #[arg(long, value_name = "FILE", help_heading = "Request")]
     pub case: Option<PathBuf>,
     /// An input: JSON ([1,2,3], "text"), or @FILE (.npy, .jpg, .png, .webp, .json with a tensor, or raw bytes); may be

@@ -11,12 +11,15 @@ pub mod cli;
 pub mod commands;
 pub mod console;
 pub mod failure;
+mod help;
 mod log;
 mod metrics;
+mod mocks;
 pub mod project;
 pub mod sandbox;
 mod server;
 pub mod target;
+mod watch;
 
 use std::process::ExitCode;
 

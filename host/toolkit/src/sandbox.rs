@@ -1,28 +1,19 @@
 //! Runs plugins as a server does: the same backend, limits and checks, with answers from a file for the models that they
 //! call.
 
-use std::{
-    collections::BTreeMap,
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{future::Future, sync::Arc};
 
 use nacre_backend::{ElementModel, ElementRequest, Execution, Executor, LoadedModel, ModelCalls};
 use nacre_config::ModelConfig;
-use nacre_domain::{
-    Deadline, Error, InferenceRequest, InferenceResponse, ModelKey, Parameters, Result, ShapeDisplay, Tensor,
-};
+use nacre_domain::{Deadline, Error, Result, ShapeDisplay};
 use nacre_wasm::{Inspection, LoadReport, PluginLimits, WasmBackend, WasmOptions};
 use tokio::runtime::Runtime;
 
 use crate::{
-    case::{Answer, Case, ModelMock},
+    case::Case,
     console::{Console, size},
     failure::Failure,
+    mocks::MockedModels,
     target::Target,
 };
 
@@ -125,9 +116,7 @@ impl Sandbox {
     {
         self.runtime.block_on(future)
     }
-}
 
-impl Sandbox {
     /// Runs futures at once on the plugin threads and waits for all of them.
     ///
     /// # Errors
@@ -148,6 +137,17 @@ impl Sandbox {
 }
 
 impl Loaded {
+    /// Whether the plugin would get to see a request at all; whose makers can be told before it is asked.
+    ///
+    /// # Errors
+    /// Usage: as a client would be told.
+    pub fn accepts(&self, request: &ElementRequest) -> Result<(), Failure> {
+        check(&self.config, request).map_err(|error| {
+            Failure::usage(error.message())
+                .fix("`--input NAME=VALUE` gives one input, `--case FILE` all of them")
+        })
+    }
+
     /// Checks a request as a server does and answers it.
     ///
     /// # Errors
@@ -239,91 +239,5 @@ fn check(config: &ModelConfig, request: &ElementRequest) -> Result<()> {
             let known = names(config.outputs.iter().map(|output| &output.spec.name).collect());
             Err(fail(format!("the plugin has no output '{unknown}'; its outputs are {known}")))
         }
-    }
-}
-
-/// Stands for the models that a plugin calls.
-struct MockedModels {
-    models: BTreeMap<String, Mocked>,
-}
-
-struct Mocked {
-    answers: Vec<Result<(Vec<Tensor>, Parameters)>>,
-    /// One answer for all calls.
-    always: bool,
-    calls: AtomicUsize,
-}
-
-impl MockedModels {
-    fn new(case: &Case) -> Result<Self, Failure> {
-        let mut models = BTreeMap::new();
-        for (name, mock) in &case.models {
-            let (answers, always) = match mock {
-                ModelMock::Always(answer) => (std::slice::from_ref(answer), true),
-                ModelMock::InTurn(answers) => (answers.as_slice(), false),
-            };
-            let answers =
-                answers.iter().map(|answer| resolve(case, name, answer)).collect::<Result<_, _>>()?;
-            models.insert(name.clone(), Mocked { answers, always, calls: AtomicUsize::new(0) });
-        }
-        Ok(Self { models })
-    }
-
-    fn answer(&self, request: &InferenceRequest) -> Result<(Vec<Tensor>, Parameters)> {
-        let name = &request.model;
-        let mocked = self.models.get(name).ok_or_else(|| {
-            Error::not_found(format!(
-                "model '{name}' is called, but the case has no answer of it; add \"models\": {{\"{name}\": {{\"outputs\": \
-                 […]}}}}"
-            ))
-        })?;
-        let call = mocked.calls.fetch_add(1, Ordering::Relaxed);
-        let index = if mocked.always { 0 } else { call };
-        let answer = mocked.answers.get(index).cloned().ok_or_else(|| {
-            Error::not_found(format!(
-                "model '{name}' is called {} times, but the case has {} answers of it",
-                call + 1,
-                mocked.answers.len()
-            ))
-        })?;
-        let (mut outputs, parameters) = answer?;
-        if !request.outputs.is_empty() {
-            outputs.retain(|tensor| request.outputs.iter().any(|output| output.name == tensor.name));
-        }
-        Ok((outputs, parameters))
-    }
-}
-
-fn resolve(case: &Case, model: &str, answer: &Answer) -> Result<Result<(Vec<Tensor>, Parameters)>, Failure> {
-    if let Some(error) = &answer.error {
-        return Ok(Err(Error::new(error.code.0, error.message.clone())));
-    }
-    let tensors: Result<Vec<_>, Failure> = answer
-        .outputs
-        .iter()
-        .map(|source| {
-            source.load(&case.folder, None).map_err(|failure| Failure {
-                message: format!("answer of model '{model}': {}", failure.message),
-                ..failure
-            })
-        })
-        .collect();
-    Ok(Ok((tensors?, answer.parameters.clone())))
-}
-
-impl ModelCalls for MockedModels {
-    fn infer<'a>(
-        &'a self,
-        request: InferenceRequest,
-    ) -> Pin<Box<dyn Future<Output = Result<InferenceResponse>> + Send + 'a>> {
-        Box::pin(async move {
-            let (outputs, parameters) = self.answer(&request)?;
-            let model = ModelKey { name: request.model, version: request.version.unwrap_or(1) };
-            Ok(InferenceResponse { model, id: request.id, parameters, outputs })
-        })
-    }
-
-    fn levels(&self) -> usize {
-        1
     }
 }

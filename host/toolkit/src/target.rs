@@ -86,38 +86,28 @@ impl Target {
     }
 
     fn of_folder(path: &Path, absolute: &Path) -> Result<Self, Failure> {
-        let name = folder_name(absolute);
         let config_file = Some(path.join(CONFIG)).filter(|file| file.is_file());
-        if path.join(MANIFEST).is_file() {
+        let (project, version) = if path.join(MANIFEST).is_file() {
             let project = Project::open(path).map_err(|error| Failure::usage(format!("{error:#}")))?;
-            let component = project.component();
-            let version_folder = component.parent().unwrap_or(path).to_owned();
-            return Ok(Self {
-                name,
-                version: 1,
-                folder: path.to_owned(),
-                version_folder,
-                component,
-                config_file,
-                set: Vec::new(),
-                project: Some(project),
-            });
+            (Some(project), 1)
+        } else {
+            (None, versions(path).max().ok_or_else(|| no_project(path))?)
+        };
+        let version_folder = path.join(version.to_string());
+        let component = version_folder.join(COMPONENT);
+        if project.is_none() && config_file.is_none() && !component.is_file() {
+            return Err(no_project(path));
         }
-        let version = versions(path).max();
-        let component = version.map(|version| path.join(version.to_string()).join(COMPONENT));
-        match (version, component, &config_file) {
-            (Some(version), Some(component), _) if component.is_file() || config_file.is_some() => Ok(Self {
-                name,
-                version,
-                folder: path.to_owned(),
-                version_folder: path.join(version.to_string()),
-                component,
-                config_file,
-                set: Vec::new(),
-                project: None,
-            }),
-            _ => Err(no_project(path)),
-        }
+        Ok(Self {
+            name: folder_name(absolute),
+            version,
+            folder: path.to_owned(),
+            version_folder,
+            component,
+            config_file,
+            set: Vec::new(),
+            project,
+        })
     }
 
     /// A component's file, wherever it lies: in a model's folder it takes that one's configuration.

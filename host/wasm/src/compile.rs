@@ -98,7 +98,8 @@ pub(crate) fn read(file: &Path, most: u64) -> Result<Vec<u8>> {
     let size = size.max(bytes.len() as u64);
     if size > most {
         return Err(Error::invalid_argument(format!(
-            "{shown} has {} MiB, more than the {} MiB that this server allows a component",
+            "{shown} has {} MiB, more than the {} MiB that this server allows a component \
+             (--plugin-max-component-mb); built without debug information it may be much smaller",
             size.div_ceil(1 << 20),
             most >> 20
         )));

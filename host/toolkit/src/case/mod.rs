@@ -55,6 +55,7 @@
 //!
 //! Codes of errors are those of `wit/types.wit`; those of gRPC (`INVALID_ARGUMENT`) mean the same.
 
+mod code;
 pub mod compare;
 mod file;
 mod image;
@@ -62,6 +63,7 @@ pub mod npy;
 mod numbers;
 mod tensor;
 
-pub use file::{Answer, Case, Code, ExpectedError, ModelError, ModelMock, Tolerance, read, read_folder};
+pub use code::Code;
+pub use file::{Answer, Case, ExpectedError, ModelError, ModelMock, Tolerance, read, read_folder};
 pub use numbers::{elements, shorten};
 pub use tensor::TensorSource;

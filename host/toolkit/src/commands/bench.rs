@@ -111,6 +111,7 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<BenchReport, Failure
             Some(case) => loaded.request(case)?,
             None => zeros(&loaded),
         };
+        loaded.accepts(&request)?;
         let began = Instant::now();
         let answer = sandbox.process(&loaded, request.clone())?;
         let first = began.elapsed();

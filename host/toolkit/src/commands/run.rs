@@ -81,6 +81,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<RunReport, Failure> {
     let sandbox = Sandbox::start()?;
     let loaded = sandbox.load_telling(&target, config, console)?;
     let request = loaded.request(&case)?;
+    loaded.accepts(&request)?;
     let started = Instant::now();
     let execution = sandbox.process(&loaded, request)?;
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;

@@ -78,11 +78,6 @@ impl Project {
         })
     }
 
-    /// Where the component goes: what a server that serves the folder's parent loads.
-    pub fn component(&self) -> PathBuf {
-        self.folder.join("1").join("plugin.wasm")
-    }
-
     /// That the sources are there.
     ///
     /// # Errors
