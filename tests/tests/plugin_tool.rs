@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 
 use nacre_tests::{
     binary, root,
-    tool::{COMPILER, PLUGIN, Plugins, SYSTEM, TENSORS, USAGE, said},
+    tool::{COMPILER, PLUGIN, Plugins, SYSTEM, TENSORS, USAGE, json, said},
 };
 
 #[test]
@@ -156,7 +156,8 @@ fn a_compiler_that_is_missing_is_named_with_the_commands_that_install_it() {
         {
             build.env_remove(variable);
         }
-        let output = build.args(["build", language]).env("PATH", "/nowhere").output().unwrap();
+        let output = build.args(["build", language, "--json"]).env("PATH", "/nowhere").output().unwrap();
+        assert_eq!(json(&output)["error"]["kind"], "toolchain");
         let said = said(&output);
         assert_eq!(output.status.code(), Some(COMPILER), "{said}");
         for sentence in sentences {

@@ -72,6 +72,9 @@ fn a_plugin_is_measured_and_looked_into() {
         }
     }
     let inspected = json(&plugins.run(&["inspect", "echo", "--json"]));
+    assert_eq!(inspected["load"]["summary"], "a guest of the tests", "{inspected}");
+    assert_eq!(inspected["load"]["inputs"][0]["name"], "IN");
+    assert!(inspected["producers"].as_array().unwrap().iter().any(|tool| tool["name"] == "Rust"));
     assert_eq!(inspected["interface"], "1.0.0");
     assert!(inspected["bytes"].as_u64().unwrap() > 10_000);
     let imports: Vec<_> =
@@ -94,6 +97,21 @@ fn help_and_completions_are_there_for_every_command() {
         let output = Command::new(binary()).args(["completions", shell]).output().unwrap();
         assert!(said(&output).contains("inspect"), "{shell}");
     }
+}
+
+#[test]
+fn without_a_configuration_the_plugin_says_what_it_takes() {
+    let plugins = Plugins::default().guest("echo", TENSORS);
+    std::fs::remove_file(plugins.0.path().join("echo/config.pbtxt")).unwrap();
+    let checked = plugins.run(&["check", "echo/1/plugin.wasm"]);
+    assert_eq!(checked.status.code(), Some(DONE), "{}", said(&checked));
+    assert!(
+        said(&checked).contains("none: tensors are those that the plugin describes"),
+        "{}",
+        said(&checked)
+    );
+    let answer = json(&plugins.run(&["run", "echo", "--input", "IN=[5]", "--json"]));
+    assert_eq!(answer["outputs"][0]["data"], serde_json::json!([5]));
 }
 
 #[test]
