@@ -6,27 +6,29 @@ use std::ops::Range;
 use crate::lanes::{I16s, I32s};
 
 /// Bits behind the point of a weight.
-const PRECISION: u32 = 22;
+const PRECISION: i32 = 22;
 /// A weight is `high * 2^11 + low`, so that each half can be multiplied as 16 bits: eight at once, exactly.
-const HALF: u32 = 11;
+const HALF: i32 = 11;
 
 /// The weights of two neighbouring samples of the source, the first of which has an even index.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pair {
-    high: [i16; 2],
-    low: [i16; 2],
+    /// Two numbers of 16 bits, as [`I16s::splat`] takes them.
+    high: i32,
+    low: i32,
 }
 
 impl Pair {
     fn new(weights: [i32; 2]) -> Self {
         let high = weights.map(|weight| (weight + (1 << (HALF - 1))) >> HALF);
         let low = [weights[0] - (high[0] << HALF), weights[1] - (high[1] << HALF)];
-        Self { high: high.map(|half| half as i16), low: low.map(|half| half as i16) }
+        let pair = |[even, odd]: [i32; 2]| odd << 16 | (even & 0xFFFF);
+        Self { high: pair(high), low: pair(low) }
     }
 
     /// The halves as factors of four pairs of samples.
     #[inline(always)]
-    pub(crate) fn factors(self) -> (I16s, I16s) {
+    pub(crate) fn factors(&self) -> (I16s, I16s) {
         (I16s::splat(self.high), I16s::splat(self.low))
     }
 }
@@ -47,11 +49,10 @@ impl Sums {
         Self { high: I32s::splat(0), low: I32s::splat(0) }
     }
 
-    /// Adds four weighted pairs.
+    /// With four weighted pairs more.
     #[inline(always)]
-    pub(crate) fn add(&mut self, samples: I16s, (high, low): (I16s, I16s)) {
-        self.high = self.high.plus(samples.dot(high));
-        self.low = self.low.plus(samples.dot(low));
+    pub(crate) fn plus(self, samples: I16s, (high, low): (I16s, I16s)) -> Self {
+        Self { high: self.high.plus(samples.dot(high)), low: self.low.plus(samples.dot(low)) }
     }
 
     #[inline(always)]
@@ -86,44 +87,55 @@ impl Window {
 /// How each sample of a line is made of samples of a source line, for a range of the target.
 pub(crate) struct Filter {
     pub(crate) windows: Vec<Window>,
+    /// Of each window as many pairs as of the longest, and the same number of blocks.
     pairs: Vec<Pair>,
+    block: usize,
+    longest: usize,
 }
 
 impl Filter {
+    /// The most pairs in a block.
+    pub(crate) const LARGEST_BLOCK: usize = 8;
+
     /// Weights for a part of the target's samples when a line of `source` samples becomes one of `target`.
     pub(crate) fn new(source: usize, target: usize, part: Range<usize>) -> Self {
-        let mut filter = Self { windows: Vec::with_capacity(part.len()), pairs: Vec::new() };
-        if source == target {
-            part.for_each(|index| filter.push(index, &[1 << PRECISION]));
-            return filter;
-        }
         let scale = source as f64 / target as f64;
         let stretch = scale.max(1.0);
-        let support = 2.0 * stretch;
-        let (mut exact, mut fixed) = (Vec::new(), Vec::new());
-        for index in part {
+        // A picture that keeps its size is not filtered.
+        let support = if source == target { 0.5 } else { 2.0 * stretch };
+        let span = |index: usize| {
             let center = (index as f64 + 0.5) * scale;
             let first = (center - support + 0.5).max(0.0) as usize;
-            let end = ((center + support + 0.5) as usize).min(source);
-            exact.clear();
-            exact.extend((first..end).map(|x| bicubic((x as f64 - center + 0.5) * (1.0 / stretch))));
-            let sum: f64 = exact.iter().sum();
-            fixed.clear();
-            fixed
-                .extend(exact.iter().map(|weight| (weight / sum * f64::from(1 << PRECISION)).round() as i32));
-            filter.push(first, &fixed);
-        }
-        filter
-    }
+            (center, first..((center + support + 0.5) as usize).min(source))
+        };
+        let pairs_of = |span: &Range<usize>| span.start / 2..span.end.div_ceil(2);
+        let longest = part.clone().map(|index| pairs_of(&span(index).1).len()).max().unwrap_or(1);
+        let blocks = longest.div_ceil(Self::LARGEST_BLOCK);
+        let block = longest.div_ceil(blocks);
+        let longest = block * blocks;
 
-    fn push(&mut self, first: usize, weights: &[i32]) {
-        let offset = self.pairs.len();
-        let weight = |index: usize| index.checked_sub(first).and_then(|index| weights.get(index)).copied();
-        let pairs = first / 2..(first + weights.len()).div_ceil(2);
-        self.windows.push(Window { first: pairs.start, offset, count: pairs.len() });
-        self.pairs.extend(
-            pairs.map(|pair| Pair::new([2 * pair, 2 * pair + 1].map(|index| weight(index).unwrap_or(0)))),
-        );
+        let mut windows = Vec::with_capacity(part.len());
+        let mut pairs = vec![Pair::default(); part.len() * longest];
+        let mut weights = Vec::new();
+        for (index, target) in part.zip(pairs.chunks_exact_mut(longest)) {
+            let (center, span) = span(index);
+            let window = pairs_of(&span);
+            weights.clear();
+            // Each pair has two, the first of which may lie before the span.
+            weights.resize(span.start % 2, 0.0);
+            weights.extend(span.map(|x| bicubic((x as f64 - center + 0.5) * (1.0 / stretch))));
+            let sum: f64 = weights.iter().sum();
+            let fixed = |weight: f64| (weight / sum * f64::from(1 << PRECISION)).round() as i32;
+            for (pair, weights) in target.iter_mut().zip(weights.chunks(2)) {
+                *pair = Pair::new([fixed(weights[0]), weights.get(1).map_or(0, |&weight| fixed(weight))]);
+            }
+            windows.push(Window {
+                first: window.start,
+                offset: windows.len() * longest,
+                count: window.len(),
+            });
+        }
+        Self { windows, pairs, block, longest }
     }
 
     /// Number of target samples.
@@ -134,6 +146,21 @@ impl Filter {
     /// The weights of a window.
     pub(crate) fn weights(&self, window: &Window) -> &[Pair] {
         &self.pairs[window.offset..][..window.count]
+    }
+
+    /// The weights of a window in whole blocks, with zeros behind them.
+    pub(crate) fn padded_weights(&self, window: &Window) -> &[Pair] {
+        &self.pairs[window.offset..][..self.longest]
+    }
+
+    /// Pairs in a block.
+    pub(crate) fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Pairs in all blocks of a window.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The most target samples that one pair of the source is part of.

@@ -38,6 +38,7 @@ pub(crate) struct Resampler<'a> {
     tensor: TensorWriter<'a>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each picture, and it stays where it is")]
 enum Passes {
     /// The picture has its size.
     None,

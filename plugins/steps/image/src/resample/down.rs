@@ -1,6 +1,6 @@
 //! The pass along the columns.
 
-use super::rows::{BAND_PAIRS, Band};
+use super::rows::{BAND_PAIRS, Band, STRIDE};
 use crate::{
     filter::{Filter, Pair, Sums},
     lanes::{I16s, I32s, LANES},
@@ -17,7 +17,7 @@ pub(super) struct Down {
 }
 
 impl Down {
-    /// For rows of `length` samples, a multiple of [`LANES`].
+    /// For rows of `length` samples, a multiple of [`STRIDE`].
     pub(super) fn new(filter: Filter, length: usize) -> Self {
         let open = filter.overlap() + 1;
         Self { filter, length, sums: vec![Sums::ROUNDING; length * open], finished: 0 }
@@ -65,14 +65,14 @@ impl Down {
 
 #[inline(always)]
 fn add_pairs<const N: usize>(sums: &mut [i32], rows: [&Vec<i16>; N], weights: [Pair; N]) {
-    let factors = weights.map(Pair::factors);
-    let rows = rows.map(|row| row.as_chunks::<{ 2 * LANES }>().0);
-    for (index, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+    let factors = weights.map(|pair| pair.factors());
+    let rows = rows.map(|row| row.as_chunks::<{ 2 * STRIDE }>().0);
+    for (index, sums) in sums.as_chunks_mut::<STRIDE>().0.iter_mut().enumerate() {
         let samples = rows.map(|row| row[index].as_chunks::<LANES>().0);
-        for (half, sums) in sums.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        for (part, sums) in sums.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             let mut added = Sums::new();
             for (samples, &factors) in samples.iter().zip(&factors) {
-                added.add(I16s::load(&samples[half]), factors);
+                added = added.plus(I16s::load(&samples[part]), factors);
             }
             I32s::load(sums).plus(added.total()).store(sums);
         }

@@ -7,9 +7,12 @@ pub(crate) const BAND: usize = 8;
 /// The same in pairs of rows.
 pub(crate) const BAND_PAIRS: usize = BAND / 2;
 
-/// Distance of two channels of a row: so many samples that every instruction finds enough of them.
+/// The channels of a row are a multiple of so many samples apart, which is what one turn of a loop takes.
+pub(super) const STRIDE: usize = 2 * LANES;
+
+/// How far the channels of a row are apart.
 pub(crate) fn stride(width: usize) -> usize {
-    width.next_multiple_of(LANES)
+    width.next_multiple_of(STRIDE)
 }
 
 /// A row of a picture, each channel by itself: red, green, blue, or grey alone.
@@ -51,16 +54,32 @@ impl Row {
 
     /// Takes pixels of `N` bytes, the first of which are the channels.
     pub(crate) fn set_interleaved<const N: usize>(&mut self, pixels: &[u8]) {
-        let pixels = pixels.as_chunks::<N>().0;
         let mut planes = self.planes_mut();
-        if N < 3 {
-            for (sample, pixel) in planes.next().into_iter().flatten().zip(pixels) {
+        let Some(red) = planes.next() else { return };
+        let (Some(green), Some(blue)) = (planes.next(), planes.next()) else {
+            for (sample, pixel) in red.iter_mut().zip(pixels.as_chunks::<N>().0) {
                 *sample = i16::from(pixel[0]);
             }
-        } else if let (Some(red), Some(green), Some(blue)) = (planes.next(), planes.next(), planes.next()) {
-            for (((red, green), blue), pixel) in red.iter_mut().zip(green).zip(blue).zip(pixels) {
-                (*red, *green, *blue) = (i16::from(pixel[0]), i16::from(pixel[1]), i16::from(pixel[2]));
+            return;
+        };
+        let mut rest = 0;
+        if N == 3 {
+            let targets = red.as_chunks_mut::<STRIDE>().0.iter_mut();
+            let targets =
+                targets.zip(green.as_chunks_mut::<STRIDE>().0).zip(blue.as_chunks_mut::<STRIDE>().0);
+            for (((red, green), blue), pixels) in targets.zip(pixels.as_chunks::<{ 3 * STRIDE }>().0) {
+                let channels = I16s::from_pixels(pixels);
+                for (target, samples) in [red, green, blue].into_iter().zip(channels) {
+                    for (target, samples) in target.as_chunks_mut().0.iter_mut().zip(samples) {
+                        samples.store(target);
+                    }
+                }
+                rest += STRIDE;
             }
+        }
+        let targets = red[rest..].iter_mut().zip(&mut green[rest..]).zip(&mut blue[rest..]);
+        for (((red, green), blue), pixel) in targets.zip(&pixels.as_chunks::<N>().0[rest..]) {
+            (*red, *green, *blue) = (i16::from(pixel[0]), i16::from(pixel[1]), i16::from(pixel[2]));
         }
     }
 
@@ -82,7 +101,7 @@ pub(super) struct Band {
 }
 
 impl Band {
-    /// For rows of so many samples, a multiple of [`LANES`].
+    /// For rows of so many samples, a multiple of [`STRIDE`].
     pub(super) fn new(length: usize) -> Self {
         Self { pairs: std::array::from_fn(|_| vec![0; 2 * length]) }
     }
