@@ -1,4 +1,7 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use nacre_domain::{Error, Result};
 
@@ -123,14 +126,15 @@ impl Snapshot {
 
     /// Says in the log what is other than in the snapshot before.
     pub(crate) fn report_changes(&self, previous: &Snapshot) {
-        let of_before = previous.index();
-        let same = |entry: &IndexEntry, before: &IndexEntry| {
-            (&entry.name, entry.version) == (&before.name, before.version)
-        };
-        for entry in self.index() {
+        let (now, mut gone) = (self.index(), previous.index());
+        let key = |entry: &IndexEntry| (entry.name.clone(), entry.version);
+        let before: BTreeMap<_, _> = gone.iter().map(|entry| (key(entry), entry.clone())).collect();
+        let there: BTreeSet<_> = now.iter().map(key).collect();
+        gone.retain(|entry| !there.contains(&key(entry)));
+        for entry in now {
             let model = entry.name.as_str();
             let version = entry.version.map(tracing::field::display);
-            let before = of_before.iter().find(|before| same(&entry, before));
+            let before = before.get(&key(&entry));
             let other =
                 before.is_none_or(|before| (before.state, &before.reason) != (entry.state, &entry.reason));
             let reason = entry.reason.as_str();
@@ -159,8 +163,7 @@ impl Snapshot {
                 _ => {}
             }
         }
-        let index = self.index();
-        for entry in of_before.iter().filter(|before| !index.iter().any(|entry| same(entry, before))) {
+        for entry in gone {
             if let Some(version) = entry.version {
                 tracing::info!(model = entry.name, version, "model is no longer served");
             }

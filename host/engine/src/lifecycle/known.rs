@@ -106,7 +106,16 @@ impl Known {
         }
     }
 
-    /// Version numbers that there is something of.
+    /// Why something of its files does not load.
+    pub(crate) fn any_failure(&self) -> Option<String> {
+        let of_versions = match &self.model {
+            Model::Loaded(versions) => versions.values().find_map(|version| version.failure.clone()),
+            Model::Nothing | Model::Ensemble(_) => None,
+        };
+        self.failure.clone().or(of_versions)
+    }
+
+    /// The newest of a version that loaded.
     pub(crate) fn loaded(&self, version: u64) -> Option<&Arc<LoadedVersion>> {
         match &self.model {
             Model::Loaded(versions) => versions.get(&version)?.loaded.as_ref(),

@@ -6,7 +6,11 @@ mod load;
 mod order;
 mod prepare;
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use arc_swap::ArcSwap;
 use futures::stream::{self, StreamExt};
@@ -15,7 +19,11 @@ use nacre_domain::{Error, ModelKey, Result};
 use nacre_repository::{ModelEntry as Found, Scan};
 use nacre_scheduler::{InFlight, PluginThreads};
 use nacre_telemetry::ModelStatistics;
-use tokio::{runtime::Handle, sync::Mutex, task};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, Notify},
+    task,
+};
 
 pub(crate) use self::known::{Known, KnownEnsemble, LoadedVersion};
 use self::{
@@ -40,6 +48,8 @@ pub(crate) struct Lifecycle {
     queues: InFlight,
     /// Whoever holds it is the writer. Not held while models load: a small one does not wait for a large one.
     state: Mutex<State>,
+    /// Told at each publication.
+    published: Notify,
 }
 
 #[derive(Default)]
@@ -47,7 +57,7 @@ struct State {
     /// What is known of each model.
     known: BTreeMap<String, Known>,
     /// The newest change of each model that is under way: what an older one loads is dropped.
-    changes: BTreeMap<String, u64>,
+    under_way: BTreeMap<String, UnderWay>,
     /// Number of the last change.
     last: u64,
 }
@@ -59,6 +69,21 @@ pub(crate) struct Changes {
     pub(crate) found: Vec<Found>,
     /// Names of models whose folders are gone.
     pub(crate) gone: Vec<String>,
+    /// Of those found the names of those whose files may still be arriving: if one does not load, that is no error yet.
+    pub(crate) incomplete: BTreeSet<String>,
+}
+
+impl Changes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// A change of a model that is under way.
+struct UnderWay {
+    number: u64,
+    /// Its folder; `None` if it is gone.
+    entry: Option<Found>,
 }
 
 impl Lifecycle {
@@ -75,6 +100,7 @@ impl Lifecycle {
             snapshot,
             queues: InFlight::default(),
             state: Mutex::default(),
+            published: Notify::new(),
         }
     }
 
@@ -86,7 +112,7 @@ impl Lifecycle {
         let found = self.scan().await?.models;
         let names = found.keys().map(|name| (name.clone(), ModelEntry::Loading));
         self.snapshot.store(Arc::new(Snapshot::new(names.collect())));
-        self.apply(Changes { found: found.into_values().collect(), gone: Vec::new() }).await;
+        self.apply(Changes { found: found.into_values().collect(), ..Changes::default() }).await;
         Ok(())
     }
 
@@ -104,7 +130,7 @@ impl Lifecycle {
                 list_names(state.known.keys())
             )));
         };
-        self.apply(Changes { found: vec![found], gone: Vec::new() }).await;
+        self.apply(Changes { found: vec![found], ..Changes::default() }).await;
         let snapshot = self.snapshot.load();
         snapshot.find(name, None)?;
         match snapshot.failures(name).as_slice() {
@@ -121,7 +147,7 @@ impl Lifecycle {
         let mut state = self.state.lock().await;
         state.known.clear();
         // Nothing that still loads is wanted.
-        state.changes.clear();
+        state.under_way.clear();
         self.snapshot.store(Arc::new(Snapshot::default()));
         self.queues.idle().await;
     }
@@ -137,30 +163,87 @@ impl Lifecycle {
         })
     }
 
-    /// Loads what has changed and publishes all of it at once. What a newer change overtakes meanwhile is dropped.
-    pub(crate) async fn apply(&self, changes: Changes) {
-        let Changes { found, gone } = changes;
-        let names: Vec<String> = found.iter().map(|entry| &entry.name).chain(&gone).cloned().collect();
-        let (number, old) = {
-            let mut state = self.state.lock().await;
-            state.last += 1;
-            let number = state.last;
-            let old = names.iter().filter_map(|name| Some((name.clone(), state.known.get(name)?.clone())));
-            let old: BTreeMap<String, Known> = old.collect();
-            state.changes.extend(names.into_iter().map(|name| (name, number)));
-            (number, old)
+    /// Stops serving a model, until the interface or a change of its files asks for it again. Requests that are under way
+    /// finish.
+    ///
+    /// # Errors
+    /// Not found if there is no such model.
+    pub(crate) async fn unload_model(&self, name: &str) -> Result<()> {
+        let mut state = self.state.lock().await;
+        let State { known, under_way, .. } = &mut *state;
+        let names = list_names(known.keys());
+        let Some(model) = known.get_mut(name) else {
+            return Err(Error::not_found(format!("unknown model '{name}'; this server has {names}")));
         };
+        (model.model, model.failure) = (Model::Nothing, None);
+        under_way.remove(name);
+        self.publish(known);
+        Ok(())
+    }
+
+    /// Folders of the models as they were when they were last looked at.
+    pub(crate) async fn entries(&self) -> BTreeMap<String, Found> {
+        let state = self.state.lock().await;
+        state.known.iter().map(|(name, known)| (name.clone(), known.entry.clone())).collect()
+    }
+
+    /// Loads what has changed and publishes all of it at once. What a newer change overtakes meanwhile is dropped; what is
+    /// under way already is waited for.
+    ///
+    /// Gives, by name, why models do not load whose files may still be arriving; of these everything stays as it was.
+    pub(crate) async fn apply(&self, changes: Changes) -> BTreeMap<String, String> {
+        let Changes { mut found, gone, incomplete } = changes;
+        let mut state = self.state.lock().await;
+        let same = |entry: &Found| {
+            state.under_way.get(&entry.name).is_some_and(|change| change.entry.as_ref() == Some(entry))
+        };
+        let joined: Vec<String> = found.extract_if(.., |entry| same(entry)).map(|entry| entry.name).collect();
+        state.last += 1;
+        let number = state.last;
+        let mut old = BTreeMap::new();
+        for (name, entry) in found
+            .iter()
+            .map(|entry| (&entry.name, Some(entry.clone())))
+            .chain(gone.iter().map(|name| (name, None)))
+        {
+            old.extend(state.known.get(name).map(|known| (name.clone(), known.clone())));
+            state.under_way.insert(name.clone(), UnderWay { number, entry });
+        }
+        drop(state);
+
         let mut loaded = self.load_models(found, &old).await;
         let mut state = self.state.lock().await;
-        let State { known, changes, .. } = &mut *state;
-        let newest = |name: &String| changes.get(name) == Some(&number);
-        loaded.retain(|name, _| newest(name));
-        for name in gone.iter().filter(|name| newest(name)) {
+        let State { known, under_way, .. } = &mut *state;
+        let mut failed = BTreeMap::new();
+        let newest: BTreeSet<String> =
+            under_way.extract_if(.., |_, change| change.number == number).map(|(name, _)| name).collect();
+        loaded.retain(|name, _| newest.contains(name));
+        for name in &incomplete {
+            let Some(reason) = loaded.get(name).and_then(Known::any_failure) else { continue };
+            failed.insert(name.clone(), reason);
+            loaded.remove(name);
+        }
+        for name in gone.iter().filter(|name| newest.contains(*name)) {
             known.remove(name);
         }
         known.extend(loaded);
-        changes.retain(|_, change| *change != number);
         self.publish(known);
+        drop(state);
+        for name in joined {
+            self.end_of(&name).await;
+        }
+        failed
+    }
+
+    /// Waits until no change of a model is under way.
+    async fn end_of(&self, name: &str) {
+        loop {
+            let published = self.published.notified();
+            if !self.state.lock().await.under_way.contains_key(name) {
+                return;
+            }
+            published.await;
+        }
     }
 
     fn publish(&self, known: &BTreeMap<String, Known>) {
@@ -168,6 +251,7 @@ impl Lifecycle {
         let snapshot = link(known, &previous);
         snapshot.report_changes(&previous);
         self.snapshot.store(Arc::new(snapshot));
+        self.published.notify_waiters();
     }
 
     /// Reads the configurations and loads those versions of these models that have changed, several at once.
