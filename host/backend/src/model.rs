@@ -13,6 +13,12 @@ pub trait Backend: Send + Sync {
     /// none, and then a model without a version folder is version 1.
     fn default_filename(&self) -> Option<&'static str>;
 
+    /// Whether a model may depend on the files beside its version folders (but for config.pbtxt), so that it is loaded anew
+    /// when one of them changes. Labels do not count: they are the engine's.
+    fn reads_model_folder(&self) -> bool {
+        false
+    }
+
     /// Loads one version. Called off the reactor, several at once; may block and may take minutes.
     ///
     /// # Errors

@@ -41,6 +41,11 @@ impl Callees {
         Ok(Callees { models, levels })
     }
 
+    /// Their names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
+    }
+
     /// Why one of them cannot answer any more although it loaded.
     pub(crate) fn failure(&self) -> Option<Error> {
         let newest = self.models.values().filter_map(|versions| versions.values().next_back());

@@ -11,10 +11,11 @@ use nacre_backend::Backend;
 use nacre_domain::{Error, InferenceRequest, InferenceResponse, ModelKey, Result};
 use nacre_scheduler::{InFlight, PluginThreads};
 use nacre_telemetry::StatisticsReport;
+use tokio::sync::Notify;
 
 use crate::{
-    EngineOptions, IndexEntry, ModelState, ModelView, lifecycle::Lifecycle, servable::Servable,
-    snapshot::Snapshot,
+    EngineOptions, FollowOptions, IndexEntry, ModelState, ModelView, lifecycle::Lifecycle, reload,
+    servable::Servable, snapshot::Snapshot,
 };
 
 /// What is served and how: the one value that both protocols talk to.
@@ -24,6 +25,7 @@ pub struct Engine {
     strict_readiness: bool,
     /// Requests under way.
     requests: InFlight,
+    rescan: Notify,
     loaded: AtomicBool,
     shutting_down: AtomicBool,
 }
@@ -51,6 +53,7 @@ impl Engine {
             lifecycle: Lifecycle::new(options, backends, threads, snapshot.clone()),
             snapshot,
             requests: InFlight::default(),
+            rescan: Notify::new(),
             loaded: AtomicBool::new(false),
             shutting_down: AtomicBool::new(false),
         }))
@@ -77,6 +80,25 @@ impl Engine {
             return Err(Error::unavailable("the server is shutting down"));
         }
         self.lifecycle.load_model(name).await
+    }
+
+    /// Stops serving a model, and with it what needs it, until it is loaded again or its files change. Requests that are
+    /// under way finish.
+    ///
+    /// # Errors
+    /// Not found if there is no such model.
+    pub async fn unload_model(&self, name: &str) -> Result<()> {
+        self.lifecycle.unload_model(name).await
+    }
+
+    /// Follows the repositories, after [`Engine::load_all`], until the future is dropped: what changes in them goes live.
+    pub async fn follow(&self, options: &FollowOptions) {
+        reload::follow(&self.lifecycle, options, &self.rescan).await;
+    }
+
+    /// Asks [`Engine::follow`] to look at everything now.
+    pub fn rescan(&self) {
+        self.rescan.notify_one();
     }
 
     /// Answers one request: validates it, runs it and records it in the statistics of its model, all within the

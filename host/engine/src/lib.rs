@@ -9,6 +9,7 @@ mod ensemble;
 mod labels;
 mod lifecycle;
 mod options;
+mod reload;
 mod reshape;
 mod servable;
 mod snapshot;
@@ -17,4 +18,5 @@ mod view;
 
 pub use engine::Engine;
 pub use options::EngineOptions;
+pub use reload::FollowOptions;
 pub use view::{IndexEntry, ModelState, ModelView};

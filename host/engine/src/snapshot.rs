@@ -1,4 +1,7 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use nacre_domain::{Error, Result};
 
@@ -21,27 +24,27 @@ pub(crate) enum ModelEntry {
     Loading,
     /// The model as a whole cannot be served: its folder, its configuration or its backend is at fault.
     Broken(String),
-    /// Its versions, each in its own state; never empty.
-    Versions(BTreeMap<u64, VersionEntry>),
+    /// Its versions, each in its own state.
+    Versions {
+        /// By number; empty if the model was unloaded.
+        versions: BTreeMap<u64, VersionEntry>,
+        /// Why the files of now cannot be served as a whole; the versions are of those before.
+        failure: Option<String>,
+    },
 }
 
 /// A version of a model.
 #[derive(Clone, Debug)]
-pub(crate) enum VersionEntry {
-    /// Serves.
-    Ready(Arc<Servable>),
-    /// Does not, and why.
-    Unavailable(String),
+pub(crate) struct VersionEntry {
+    /// What serves.
+    pub(crate) servable: Option<Arc<Servable>>,
+    /// Why its files of now do not; what serves is then of those before.
+    pub(crate) failure: Option<String>,
 }
 
 impl Snapshot {
     pub(crate) fn new(models: BTreeMap<String, ModelEntry>) -> Snapshot {
         Snapshot { models }
-    }
-
-    /// Every model by name.
-    pub(crate) fn models(&self) -> &BTreeMap<String, ModelEntry> {
-        &self.models
     }
 
     /// For the lifecycle, before it publishes.
@@ -61,13 +64,17 @@ impl Snapshot {
             ModelEntry::Broken(reason) => {
                 return Err(Error::unavailable(format!("model '{name}' is unavailable: {reason}")));
             }
-            ModelEntry::Versions(versions) => versions,
+            ModelEntry::Versions { versions, .. } => versions,
         };
+        if versions.is_empty() {
+            return Err(Error::unavailable(format!("model '{name}' is unavailable: it was unloaded")));
+        }
         if let Some(version) = version {
             return match versions.get(&version) {
-                Some(VersionEntry::Ready(servable)) => Ok(servable),
-                Some(VersionEntry::Unavailable(reason)) => Err(Error::unavailable(format!(
-                    "model '{name}' version {version} is unavailable: {reason}"
+                Some(VersionEntry { servable: Some(servable), .. }) => Ok(servable),
+                Some(VersionEntry { failure, .. }) => Err(Error::unavailable(format!(
+                    "model '{name}' version {version} is unavailable: {}",
+                    failure.as_deref().unwrap_or_default()
                 ))),
                 None => Err(Error::not_found(format!(
                     "model '{name}' has no version {version}; it has {}",
@@ -76,9 +83,8 @@ impl Snapshot {
             };
         }
         ready(versions).next_back().ok_or_else(|| {
-            let reasons = versions.iter().filter_map(|(version, entry)| match entry {
-                VersionEntry::Unavailable(reason) => Some(format!("version {version}: {reason}")),
-                VersionEntry::Ready(_) => None,
+            let reasons = versions.iter().filter_map(|(version, entry)| {
+                entry.failure.as_ref().map(|reason| format!("version {version}: {reason}"))
             });
             let reasons = reasons.collect::<Vec<_>>().join("; ");
             Error::unavailable(format!("model '{name}' is unavailable: {reasons}"))
@@ -88,15 +94,80 @@ impl Snapshot {
     /// Ready versions of a model, ascending; none if it is unknown.
     pub(crate) fn ready_versions(&self, name: &str) -> impl DoubleEndedIterator<Item = &Arc<Servable>> {
         let versions = match self.models.get(name) {
-            Some(ModelEntry::Versions(versions)) => Some(versions),
+            Some(ModelEntry::Versions { versions, .. }) => Some(versions),
             _ => None,
         };
         versions.into_iter().flat_map(ready)
     }
 
+    /// That version, if it serves.
+    pub(crate) fn servable(&self, name: &str, version: u64) -> Option<&Arc<Servable>> {
+        match self.models.get(name)? {
+            ModelEntry::Versions { versions, .. } => versions.get(&version)?.servable.as_ref(),
+            ModelEntry::Loading | ModelEntry::Broken(_) => None,
+        }
+    }
+
     /// Every ready version, by name, then version.
     pub(crate) fn all_ready(&self) -> impl Iterator<Item = &Arc<Servable>> {
         self.models.keys().flat_map(|name| self.ready_versions(name))
+    }
+
+    /// Why a model's files of now are not served, although there may be versions of before that are.
+    pub(crate) fn failures(&self, name: &str) -> Vec<String> {
+        let Some(ModelEntry::Versions { versions, failure }) = self.models.get(name) else {
+            return Vec::new();
+        };
+        let of_version = |(version, entry): (&u64, &VersionEntry)| {
+            entry.failure.as_ref().map(|reason| format!("version {version}: {reason}"))
+        };
+        versions.iter().filter_map(of_version).chain(failure.clone()).collect()
+    }
+
+    /// Says in the log what is other than in the snapshot before.
+    pub(crate) fn report_changes(&self, previous: &Snapshot) {
+        let (now, mut gone) = (self.index(), previous.index());
+        let key = |entry: &IndexEntry| (entry.name.clone(), entry.version);
+        let before: BTreeMap<_, _> = gone.iter().map(|entry| (key(entry), entry.clone())).collect();
+        let there: BTreeSet<_> = now.iter().map(key).collect();
+        gone.retain(|entry| !there.contains(&key(entry)));
+        for entry in now {
+            let model = entry.name.as_str();
+            let version = entry.version.map(tracing::field::display);
+            let before = before.get(&key(&entry));
+            let other =
+                before.is_none_or(|before| (before.state, &before.reason) != (entry.state, &entry.reason));
+            let reason = entry.reason.as_str();
+            match entry.state {
+                ModelState::Ready if reason.is_empty() => {
+                    let statistics = |snapshot: &Snapshot| {
+                        Some(Arc::clone(&snapshot.servable(model, entry.version?)?.statistics))
+                    };
+                    let (now, before) = (statistics(self), statistics(previous));
+                    let loaded_anew = now.zip(before).is_none_or(|(now, before)| !Arc::ptr_eq(&now, &before));
+                    if other || loaded_anew {
+                        tracing::info!(model, version, "model is ready");
+                    }
+                }
+                ModelState::Ready if other => {
+                    tracing::error!(
+                        model,
+                        version,
+                        reason,
+                        "model cannot be replaced: what was served before stays"
+                    );
+                }
+                ModelState::Unavailable if other => {
+                    tracing::error!(model, version, reason, "model is unavailable");
+                }
+                _ => {}
+            }
+        }
+        for entry in gone {
+            if let Some(version) = entry.version {
+                tracing::info!(model = entry.name, version, "model is no longer served");
+            }
+        }
     }
 
     pub(crate) fn index(&self) -> Vec<IndexEntry> {
@@ -108,17 +179,22 @@ impl Snapshot {
             match model {
                 ModelEntry::Loading => push(None, ModelState::Loading, ""),
                 ModelEntry::Broken(reason) => push(None, ModelState::Unavailable, reason),
-                ModelEntry::Versions(versions) => {
+                ModelEntry::Versions { versions, failure } => {
                     for (&version, entry) in versions {
-                        match entry {
-                            VersionEntry::Ready(servable) => match servable.failure() {
-                                None => push(Some(version), ModelState::Ready, ""),
+                        let reason = entry.failure.as_deref().unwrap_or_default();
+                        match &entry.servable {
+                            Some(servable) => match servable.failure() {
+                                None => push(Some(version), ModelState::Ready, reason),
                                 Some(error) => push(Some(version), ModelState::Unavailable, error.message()),
                             },
-                            VersionEntry::Unavailable(reason) => {
-                                push(Some(version), ModelState::Unavailable, reason);
-                            }
+                            None => push(Some(version), ModelState::Unavailable, reason),
                         }
+                    }
+                    if versions.is_empty() {
+                        push(None, ModelState::Unavailable, "it was unloaded");
+                    }
+                    if let Some(reason) = failure {
+                        push(None, ModelState::Unavailable, reason);
                     }
                 }
             }
@@ -138,10 +214,7 @@ impl Snapshot {
 }
 
 fn ready(versions: &BTreeMap<u64, VersionEntry>) -> impl DoubleEndedIterator<Item = &Arc<Servable>> {
-    versions.values().filter_map(|entry| match entry {
-        VersionEntry::Ready(servable) => Some(servable),
-        VersionEntry::Unavailable(_) => None,
-    })
+    versions.values().filter_map(|entry| entry.servable.as_ref())
 }
 
 /// `1, 2, 3`, cut off where it gets long.

@@ -1,17 +1,29 @@
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fs, io,
     path::{Path, PathBuf},
 };
 
 use nacre_domain::{Error, Result};
 
-use crate::versions::{VersionName, version_name};
+use crate::{
+    files::{Files, folders_on_the_way},
+    versions::{VersionName, version_name},
+};
 
 /// File beside the version folders that configures the model.
 const CONFIG_FILE: &str = "config.pbtxt";
 
-/// A model folder of a repository, as found. Nothing in it has been read but names.
+/// What the repositories hold at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    /// Models by name.
+    pub models: BTreeMap<String, ModelEntry>,
+    /// Every folder in which a change of a model shows, and those in which a model may come or go.
+    pub folders: BTreeSet<PathBuf>,
+}
+
+/// A model folder of a repository, as found. Nothing in it has been read but names and stamps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelEntry {
     /// Name of the folder, hence of the model.
@@ -22,11 +34,13 @@ pub struct ModelEntry {
     pub config_file: Option<PathBuf>,
     /// Version folders by version.
     pub versions: BTreeMap<u64, PathBuf>,
+    /// Everything in the folder.
+    pub files: Files,
     /// What keeps this model from being read; the model is then unavailable with this sentence as its reason.
     pub problem: Option<String>,
 }
 
-/// Finds the models of the repositories, sorted by name. Symbolic links are followed; hidden folders and plain files
+/// Finds the models of the repositories. Symbolic links are followed; hidden folders and plain files
 /// are passed over.
 ///
 /// Blocking.
@@ -34,11 +48,11 @@ pub struct ModelEntry {
 /// # Errors
 /// Invalid argument if a repository is missing, is no folder or cannot be read. What is wrong with a single model is
 /// its [`ModelEntry::problem`]: the others do not suffer from it.
-pub fn scan(repositories: &[impl AsRef<Path>]) -> Result<Vec<ModelEntry>> {
-    let mut models: BTreeMap<String, ModelEntry> = BTreeMap::new();
+pub fn scan(repositories: &[impl AsRef<Path>]) -> Result<Scan> {
+    let mut scan = Scan::default();
     for repository in repositories {
-        for entry in scan_repository(repository.as_ref())? {
-            match models.entry(entry.name.clone()) {
+        for entry in scan_repository(repository.as_ref(), &mut scan.folders)? {
+            match scan.models.entry(entry.name.clone()) {
                 Entry::Vacant(vacant) => {
                     vacant.insert(entry);
                 }
@@ -55,7 +69,7 @@ pub fn scan(repositories: &[impl AsRef<Path>]) -> Result<Vec<ModelEntry>> {
             }
         }
     }
-    Ok(models.into_values().collect())
+    Ok(scan)
 }
 
 /// Checks that each path is a folder that can be read.
@@ -80,8 +94,9 @@ fn read_repository(path: &Path) -> Result<fs::ReadDir> {
     })
 }
 
-fn scan_repository(repository: &Path) -> Result<Vec<ModelEntry>> {
+fn scan_repository(repository: &Path, folders: &mut BTreeSet<PathBuf>) -> Result<Vec<ModelEntry>> {
     let mut entries = Vec::new();
+    folders.extend(folders_on_the_way(repository));
     for entry in read_repository(repository)? {
         let entry = entry.map_err(|error| {
             Error::invalid_argument(format!(
@@ -99,23 +114,27 @@ fn scan_repository(repository: &Path) -> Result<Vec<ModelEntry>> {
         if name.starts_with('.') || name == "lost+found" {
             continue;
         }
-        entries.extend(scan_model(name, entry.path()));
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            folders.extend(folders_on_the_way(&entry.path()));
+        }
+        entries.extend(scan_model(name, entry.path(), folders));
     }
     Ok(entries)
 }
 
 /// `None` for a plain file.
-fn scan_model(name: &str, directory: PathBuf) -> Option<ModelEntry> {
+fn scan_model(name: &str, directory: PathBuf, folders: &mut BTreeSet<PathBuf>) -> Option<ModelEntry> {
     let mut model = ModelEntry {
         name: name.to_owned(),
         directory,
         config_file: None,
         versions: BTreeMap::new(),
+        files: Files::default(),
         problem: None,
     };
     match fs::metadata(&model.directory) {
         Ok(metadata) if metadata.is_dir() => {
-            if let Err((path, error)) = read_model(&mut model) {
+            if let Err((path, error)) = read_model(&mut model, folders) {
                 model.problem = Some(format!("model '{name}': {}", cannot_read(&path, &error)));
             }
         }
@@ -127,7 +146,8 @@ fn scan_model(name: &str, directory: PathBuf) -> Option<ModelEntry> {
     Some(model)
 }
 
-fn read_model(model: &mut ModelEntry) -> Result<(), (PathBuf, io::Error)> {
+fn read_model(model: &mut ModelEntry, folders: &mut BTreeSet<PathBuf>) -> Result<(), (PathBuf, io::Error)> {
+    model.files = Files::find(&model.directory, folders)?;
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error| (path, error)

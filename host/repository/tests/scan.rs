@@ -7,7 +7,7 @@ use std::{
 };
 
 use nacre_domain::ErrorCode;
-use nacre_repository::{check_repositories, scan};
+use nacre_repository::{ModelEntry, check_repositories, scan};
 use tempfile::TempDir;
 
 fn write(root: &Path, file: &str) {
@@ -24,11 +24,15 @@ fn repository(files: &[&str]) -> TempDir {
     root
 }
 
+fn models(repositories: &[&Path]) -> Vec<ModelEntry> {
+    scan(repositories).unwrap().models.into_values().collect()
+}
+
 #[test]
 fn models_come_sorted_with_their_versions_and_config() {
     let root =
         repository(&["b/config.pbtxt", "b/1/model.pt", "b/10/model.pt", "b/2/model.pt", "a/1/plugin.wasm"]);
-    let models = scan(&[root.path()]).unwrap();
+    let models = models(&[root.path()]);
     let names: Vec<_> = models.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!(models[0].config_file, None);
@@ -53,7 +57,7 @@ fn what_is_no_model_or_version_is_passed_over() {
         "m/assets/x",
         "m/4/model.pt",
     ]);
-    let models = scan(&[root.path()]).unwrap();
+    let models = models(&[root.path()]);
     assert_eq!(models.len(), 1);
     assert_eq!(models[0].versions.keys().copied().collect::<Vec<_>>(), [4]);
     assert_eq!(models[0].problem, None);
@@ -65,7 +69,7 @@ fn links_to_folders_are_followed() {
     let root = TempDir::new().unwrap();
     symlink(elsewhere.path().join("real"), root.path().join("m")).unwrap();
     symlink(elsewhere.path().join("weights"), elsewhere.path().join("real/1")).unwrap();
-    let models = scan(&[root.path()]).unwrap();
+    let models = models(&[root.path()]);
     assert_eq!(models[0].name, "m");
     assert!(models[0].config_file.is_some());
     assert!(models[0].versions[&1].join("model.pt").exists());
@@ -77,7 +81,7 @@ fn a_dangling_link_is_the_problem_of_its_model_alone() {
     symlink("/nowhere/at/all", root.path().join("gone")).unwrap();
     symlink("loop", root.path().join("loop")).unwrap();
     symlink("../missing", root.path().join("half/1")).unwrap();
-    let models = scan(&[root.path()]).unwrap();
+    let models = models(&[root.path()]);
     let problem = |name: &str| models.iter().find(|m| m.name == name).unwrap().problem.clone();
     assert_eq!(problem("good"), None);
     for (name, target) in [("gone", "/nowhere/at/all"), ("loop", "loop"), ("half", "../missing")] {
@@ -91,7 +95,7 @@ fn a_dangling_link_is_the_problem_of_its_model_alone() {
 fn a_name_in_two_repositories_is_the_problem_of_that_model_alone() {
     let first = repository(&["twin/1/model.pt", "a/1/model.pt"]);
     let second = repository(&["twin/1/model.pt", "z/1/model.pt"]);
-    let models = scan(&[first.path(), second.path()]).unwrap();
+    let models = models(&[first.path(), second.path()]);
     let names: Vec<_> = models.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["a", "twin", "z"]);
     let problem = models[1].problem.clone().unwrap();

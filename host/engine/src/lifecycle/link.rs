@@ -6,7 +6,7 @@ use nacre_domain::ModelKey;
 use nacre_telemetry::ModelStatistics;
 
 use super::{
-    known::{Known, KnownEnsemble, LoadedVersion},
+    known::{Known, KnownEnsemble, KnownVersion, LoadedVersion, Model},
     order::in_order,
 };
 use crate::{
@@ -18,7 +18,10 @@ use crate::{
 
 /// The snapshot of these models. A model that needs others comes after them, so all that one request can reach is of this
 /// one snapshot; it is unavailable, with the reason, if one of them is.
-pub(crate) fn link(known: &BTreeMap<String, Known>) -> Snapshot {
+///
+/// One that was served in `previous` and does not fit any more to those that it needs stays as it was, together with those
+/// of its time, unless one of these is gone from the repository.
+pub(crate) fn link(known: &BTreeMap<String, Known>, previous: &Snapshot) -> Snapshot {
     // All names from the start: a message that lists them lists all.
     let mut snapshot = Snapshot::new(known.keys().map(|name| (name.clone(), ModelEntry::Loading)).collect());
     let needs = known.iter().map(|(name, model)| (name.clone(), model.needs()));
@@ -30,41 +33,52 @@ pub(crate) fn link(known: &BTreeMap<String, Known>) -> Snapshot {
     let order = order.into_iter().map(|name| (name, None));
     for (name, cycle) in independent.chain(cyclic).chain(order) {
         let Some(model) = known.get(&name) else { continue };
-        let entry = match (model, cycle) {
-            (Known::Broken(reason), _) => ModelEntry::Broken(reason.clone()),
-            (Known::Loaded(versions), cycle) => {
-                ModelEntry::Versions(versions_of(versions, |_, version| match &cycle {
-                    Some(reason) => Err(reason.clone()),
-                    None => with_callees(version, &snapshot),
-                }))
+        let stays = |version: u64| previous.servable(&name, version).filter(|old| all_there(old, known));
+        let entry = |version: u64, linked: Result<Servable, String>, failure: Option<String>| match linked {
+            Ok(servable) => VersionEntry { servable: Some(Arc::new(servable)), failure },
+            Err(reason) => VersionEntry { servable: stays(version).cloned(), failure: Some(reason) },
+        };
+        let linkable = || cycle.clone().map_or(Ok(()), Err);
+        let versions: BTreeMap<u64, VersionEntry> = match &model.model {
+            Model::Nothing => BTreeMap::new(),
+            Model::Loaded(versions) => {
+                let link = |(&number, version): (&u64, &KnownVersion)| {
+                    let linked = match &version.loaded {
+                        Some(loaded) => linkable().and_then(|()| with_callees(loaded, &snapshot)),
+                        None => Err(version.failure.clone().unwrap_or_default()),
+                    };
+                    (number, entry(number, linked, version.failure.clone()))
+                };
+                versions.iter().map(link).collect()
             }
-            (Known::Ensemble(ensemble), cycle) => {
-                ModelEntry::Versions(versions_of(&ensemble.versions, |version, statistics| match &cycle {
-                    Some(reason) => Err(reason.clone()),
-                    None => {
-                        let key = ModelKey { name: name.clone(), version };
-                        with_steps(key, ensemble, statistics, &snapshot)
-                    }
-                }))
+            Model::Ensemble(ensemble) => {
+                let link = |(&number, statistics): (&u64, &Result<Arc<ModelStatistics>, String>)| {
+                    let key = ModelKey { name: name.clone(), version: number };
+                    let linked = linkable()
+                        .and_then(|()| statistics.as_ref().map_err(Clone::clone))
+                        .and_then(|statistics| with_steps(key, ensemble, statistics, &snapshot));
+                    (number, entry(number, linked, None))
+                };
+                ensemble.versions.iter().map(link).collect()
             }
+        };
+        let entry = match (&model.failure, versions.is_empty()) {
+            (Some(reason), true) => ModelEntry::Broken(reason.clone()),
+            (failure, _) => ModelEntry::Versions { versions, failure: failure.clone() },
         };
         snapshot.models_mut().insert(name, entry);
     }
     snapshot
 }
 
-fn versions_of<T>(
-    versions: &BTreeMap<u64, Result<Arc<T>, String>>,
-    link: impl Fn(u64, &Arc<T>) -> Result<Servable, String>,
-) -> BTreeMap<u64, VersionEntry> {
-    let entry = |(&number, version): (&u64, &Result<Arc<T>, String>)| {
-        let linked = version.as_ref().map_err(Clone::clone).and_then(|version| link(number, version));
-        (
-            number,
-            linked.map_or_else(VersionEntry::Unavailable, |servable| VersionEntry::Ready(Arc::new(servable))),
-        )
-    };
-    versions.iter().map(entry).collect()
+/// Whether the repository still has all that a servable of before needs.
+fn all_there(servable: &Servable, known: &BTreeMap<String, Known>) -> bool {
+    let there = |name: &str| known.get(name).is_some_and(|model| !matches!(model.model, Model::Nothing));
+    match &servable.runner {
+        Runner::Queue(_, None) => true,
+        Runner::Queue(_, Some(callees)) => callees.names().all(there),
+        Runner::Ensemble(plan) => plan.steps.iter().all(|step| there(&step.servable.key.name)),
+    }
 }
 
 fn with_callees(version: &LoadedVersion, models: &Snapshot) -> Result<Servable, String> {

@@ -6,29 +6,39 @@ mod load;
 mod order;
 mod prepare;
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use arc_swap::ArcSwap;
 use futures::stream::{self, StreamExt};
 use nacre_backend::Backend;
 use nacre_domain::{Error, ModelKey, Result};
-use nacre_repository::ModelEntry as Found;
+use nacre_repository::{ModelEntry as Found, Scan};
 use nacre_scheduler::{InFlight, PluginThreads};
 use nacre_telemetry::ModelStatistics;
-use tokio::{runtime::Handle, sync::Mutex, task};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, Notify},
+    task,
+};
 
 pub(crate) use self::known::{Known, KnownEnsemble, LoadedVersion};
 use self::{
+    known::{KnownVersion, Model},
     link::link,
-    load::{LoadJob, load},
+    load::{LoadJob, load, part_of},
     prepare::{Prepared, prepare},
 };
 use crate::{
     EngineOptions,
-    snapshot::{ModelEntry, Snapshot, VersionEntry, list_names},
+    labels::read_labels,
+    snapshot::{ModelEntry, Snapshot, list_names},
 };
 
-/// Loads and publishes. One change at a time; readers of the snapshot never wait for it.
+/// Loads and publishes; readers of the snapshot never wait for it.
 pub(crate) struct Lifecycle {
     options: EngineOptions,
     backends: Arc<Vec<Arc<dyn Backend>>>,
@@ -36,8 +46,44 @@ pub(crate) struct Lifecycle {
     snapshot: Arc<ArcSwap<Snapshot>>,
     /// Loads under way, wanted or not, and queues that have been started and not yet stopped.
     queues: InFlight,
-    /// What is known of each model; whoever holds it is the writer.
-    known: Mutex<BTreeMap<String, Known>>,
+    /// Whoever holds it is the writer. Not held while models load: a small one does not wait for a large one.
+    state: Mutex<State>,
+    /// Told at each publication.
+    published: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// What is known of each model.
+    known: BTreeMap<String, Known>,
+    /// The newest change of each model that is under way: what an older one loads is dropped.
+    under_way: BTreeMap<String, UnderWay>,
+    /// Number of the last change.
+    last: u64,
+}
+
+/// What the repositories hold anew, as far as somebody asked for it.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Folders that are new or have changed.
+    pub(crate) found: Vec<Found>,
+    /// Names of models whose folders are gone.
+    pub(crate) gone: Vec<String>,
+    /// Of those found the names of those whose files may still be arriving: if one does not load, that is no error yet.
+    pub(crate) incomplete: BTreeSet<String>,
+}
+
+impl Changes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// A change of a model that is under way.
+struct UnderWay {
+    number: u64,
+    /// Its folder; `None` if it is gone.
+    entry: Option<Found>,
 }
 
 impl Lifecycle {
@@ -53,7 +99,8 @@ impl Lifecycle {
             threads: Arc::new(threads),
             snapshot,
             queues: InFlight::default(),
-            known: Mutex::default(),
+            state: Mutex::default(),
+            published: Notify::new(),
         }
     }
 
@@ -62,118 +109,185 @@ impl Lifecycle {
     /// # Errors
     /// A repository cannot be read; what is served stays as it is.
     pub(crate) async fn load_all(&self) -> Result<()> {
-        let mut known = self.known.lock().await;
-        let found = self.scan().await?;
-        let names = found.iter().map(|entry| (entry.name.clone(), ModelEntry::Loading));
+        let found = self.scan().await?.models;
+        let names = found.keys().map(|name| (name.clone(), ModelEntry::Loading));
         self.snapshot.store(Arc::new(Snapshot::new(names.collect())));
-        *known = self.load_models(found).await;
-        self.publish(&known);
+        self.apply(Changes { found: found.into_values().collect(), ..Changes::default() }).await;
         Ok(())
     }
 
-    /// Loads one model anew from its folder and publishes it with all that depend on it; every other model stays as it
-    /// is. Requests that are under way finish on what they began with. If not one of its versions loads and it was served
-    /// before, that stays.
+    /// Looks at one model's folder, loads what has changed of it and publishes that with all that depend on it; every other
+    /// model stays as it is. Requests that are under way finish on what they began with. What does not load stays as it was.
     ///
     /// # Errors
-    /// Not found if no repository has such a folder; unavailable, with the reasons, if none of its versions is served
-    /// afterwards or the old ones had to stay.
+    /// Not found if no repository has such a folder; unavailable, with the reasons, if something of it cannot be served.
     pub(crate) async fn load_model(&self, name: &str) -> Result<()> {
-        let mut known = self.known.lock().await;
-        let found = self.scan().await?.into_iter().find(|entry| entry.name == name);
-        let found = found.ok_or_else(|| {
-            Error::not_found(format!(
+        let found = self.scan().await?.models.remove(name);
+        let Some(found) = found else {
+            let state = self.state.lock().await;
+            return Err(Error::not_found(format!(
                 "no repository has a folder of model '{name}'; those served are {}",
-                list_names(known.keys())
-            ))
-        })?;
-        let mut next = known.clone();
-        next.extend(self.load_models(vec![found]).await);
-        let linked = link(&next);
-        if let Err(error) = linked.find(name, None) {
-            if self.snapshot.load().find(name, None).is_ok() {
-                tracing::warn!(model = name, "the version served before stays");
-                return Err(error);
-            }
-            *known = next;
-            self.publish(&known);
-            return Err(error);
+                list_names(state.known.keys())
+            )));
+        };
+        self.apply(Changes { found: vec![found], ..Changes::default() }).await;
+        let snapshot = self.snapshot.load();
+        snapshot.find(name, None)?;
+        match snapshot.failures(name).as_slice() {
+            [] => Ok(()),
+            reasons => Err(Error::unavailable(format!(
+                "model '{name}' does not load: {}; what was served before stays",
+                reasons.join("; ")
+            ))),
         }
-        *known = next;
-        self.publish(&known);
-        Ok(())
     }
 
     /// Publishes an empty snapshot and waits until every load has ended and every instance has stopped.
     pub(crate) async fn unload_all(&self) {
-        let mut known = self.known.lock().await;
-        known.clear();
+        let mut state = self.state.lock().await;
+        state.known.clear();
+        // Nothing that still loads is wanted.
+        state.under_way.clear();
         self.snapshot.store(Arc::new(Snapshot::default()));
         self.queues.idle().await;
     }
 
-    async fn scan(&self) -> Result<Vec<Found>> {
+    /// What the repositories hold now.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub(crate) async fn scan(&self) -> Result<Scan> {
         let repositories = self.options.repositories.clone();
         off_reactor(move || nacre_repository::scan(&repositories)).await.unwrap_or_else(|panic| {
             Err(Error::internal(format!("the scan of the repositories panicked: {panic}")))
         })
     }
 
-    fn publish(&self, known: &BTreeMap<String, Known>) {
-        let snapshot = link(known);
-        for (name, model) in snapshot.models() {
-            match model {
-                ModelEntry::Loading => {}
-                ModelEntry::Broken(reason) => tracing::error!(model = name, reason, "model is unavailable"),
-                ModelEntry::Versions(versions) => {
-                    for (version, entry) in versions {
-                        match entry {
-                            VersionEntry::Ready(_) => tracing::info!(model = name, version, "model is ready"),
-                            VersionEntry::Unavailable(reason) => {
-                                tracing::error!(model = name, version, reason, "model is unavailable");
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        self.snapshot.store(Arc::new(snapshot));
+    /// Stops serving a model, until the interface or a change of its files asks for it again. Requests that are under way
+    /// finish.
+    ///
+    /// # Errors
+    /// Not found if there is no such model.
+    pub(crate) async fn unload_model(&self, name: &str) -> Result<()> {
+        let mut state = self.state.lock().await;
+        let State { known, under_way, .. } = &mut *state;
+        let names = list_names(known.keys());
+        let Some(model) = known.get_mut(name) else {
+            return Err(Error::not_found(format!("unknown model '{name}'; this server has {names}")));
+        };
+        (model.model, model.failure) = (Model::Nothing, None);
+        under_way.remove(name);
+        self.publish(known);
+        Ok(())
     }
 
-    /// Reads the configurations and loads the versions of these models, several at once.
-    async fn load_models(&self, found: Vec<Found>) -> BTreeMap<String, Known> {
+    /// Folders of the models as they were when they were last looked at.
+    pub(crate) async fn entries(&self) -> BTreeMap<String, Found> {
+        let state = self.state.lock().await;
+        state.known.iter().map(|(name, known)| (name.clone(), known.entry.clone())).collect()
+    }
+
+    /// Loads what has changed and publishes all of it at once. What a newer change overtakes meanwhile is dropped; what is
+    /// under way already is waited for.
+    ///
+    /// Gives, by name, why models do not load whose files may still be arriving; of these everything stays as it was.
+    pub(crate) async fn apply(&self, changes: Changes) -> BTreeMap<String, String> {
+        let Changes { mut found, gone, incomplete } = changes;
+        let mut state = self.state.lock().await;
+        let same = |entry: &Found| {
+            state.under_way.get(&entry.name).is_some_and(|change| change.entry.as_ref() == Some(entry))
+        };
+        let joined: Vec<String> = found.extract_if(.., |entry| same(entry)).map(|entry| entry.name).collect();
+        state.last += 1;
+        let number = state.last;
+        let mut old = BTreeMap::new();
+        for (name, entry) in found
+            .iter()
+            .map(|entry| (&entry.name, Some(entry.clone())))
+            .chain(gone.iter().map(|name| (name, None)))
+        {
+            old.extend(state.known.get(name).map(|known| (name.clone(), known.clone())));
+            state.under_way.insert(name.clone(), UnderWay { number, entry });
+        }
+        drop(state);
+
+        let mut loaded = self.load_models(found, &old).await;
+        let mut state = self.state.lock().await;
+        let State { known, under_way, .. } = &mut *state;
+        let mut failed = BTreeMap::new();
+        let newest: BTreeSet<String> =
+            under_way.extract_if(.., |_, change| change.number == number).map(|(name, _)| name).collect();
+        loaded.retain(|name, _| newest.contains(name));
+        for name in &incomplete {
+            let Some(reason) = loaded.get(name).and_then(Known::any_failure) else { continue };
+            failed.insert(name.clone(), reason);
+            loaded.remove(name);
+        }
+        for name in gone.iter().filter(|name| newest.contains(*name)) {
+            known.remove(name);
+        }
+        known.extend(loaded);
+        self.publish(known);
+        drop(state);
+        for name in joined {
+            self.end_of(&name).await;
+        }
+        failed
+    }
+
+    /// Waits until no change of a model is under way.
+    async fn end_of(&self, name: &str) {
+        loop {
+            let published = self.published.notified();
+            if !self.state.lock().await.under_way.contains_key(name) {
+                return;
+            }
+            published.await;
+        }
+    }
+
+    fn publish(&self, known: &BTreeMap<String, Known>) {
+        let previous = self.snapshot.load();
+        let snapshot = link(known, &previous);
+        snapshot.report_changes(&previous);
+        self.snapshot.store(Arc::new(snapshot));
+        self.published.notify_waiters();
+    }
+
+    /// Reads the configurations and loads those versions of these models that have changed, several at once.
+    async fn load_models(&self, found: Vec<Found>, old: &BTreeMap<String, Known>) -> BTreeMap<String, Known> {
         let mut known = BTreeMap::new();
         let mut jobs = Vec::new();
         for entry in found {
-            let name = entry.name.clone();
+            let before = old.get(&entry.name).cloned();
             let backends = self.backends.clone();
-            let prepared = off_reactor(move || prepare(&entry, &backends))
-                .await
-                .unwrap_or_else(|panic| Err(format!("reading its configuration panicked: {panic}")));
-            let model = match prepared {
-                Err(reason) => Known::Broken(reason),
-                Ok(Prepared { versions, missing, backend: Some(backend), .. }) => {
-                    let job = |source| LoadJob { source, backend: backend.clone() };
-                    jobs.extend(versions.into_iter().map(job));
-                    Known::Loaded(
-                        missing.into_iter().map(|(version, reason)| (version, Err(reason))).collect(),
-                    )
+            let name = entry.name.clone();
+            let planned = off_reactor({
+                let (entry, before) = (entry.clone(), before.clone());
+                move || plan(&entry, before.as_ref(), &backends)
+            });
+            let planned = planned.await.unwrap_or_else(|panic| Err(format!("reading it panicked: {panic}")));
+            let (model, failure) = match planned {
+                Ok((model, more)) => {
+                    jobs.extend(more);
+                    (model, None)
                 }
-                Ok(Prepared { config, versions, missing, backend: None, labels }) => {
-                    let missing = missing.into_iter().map(|(version, reason)| (version, Err(reason)));
-                    let there = versions
-                        .into_iter()
-                        .map(|source| (source.key.version, Ok(ModelStatistics::new(&source.key))));
-                    let versions = missing.chain(there).collect();
-                    Known::Ensemble(Arc::new(KnownEnsemble { config, labels, versions }))
-                }
+                Err(reason) => (before.map_or(Model::Nothing, |before| before.model), Some(reason)),
             };
-            known.insert(name, model);
+            known.insert(name, Known { entry, model, failure });
         }
         for (key, loaded) in self.run_jobs(jobs).await {
-            if let Some(Known::Loaded(versions)) = known.get_mut(&key.name) {
-                versions.insert(key.version, loaded.map(Arc::new));
+            let Some(Known { model: Model::Loaded(versions), .. }) = known.get_mut(&key.name) else {
+                continue;
+            };
+            let version = versions.entry(key.version).or_default();
+            match loaded {
+                Ok(loaded) => *version = KnownVersion { loaded: Some(Arc::new(loaded)), failure: None },
+                Err(reason) => version.failure = Some(reason),
             }
+        }
+        for (name, model) in &mut known {
+            keep_until_replaced(model, old.get(name));
         }
         known
     }
@@ -210,6 +324,71 @@ impl Lifecycle {
         });
         let at_once = self.options.load_threads.max(1);
         stream::iter(loads).buffer_unordered(at_once).collect().await
+    }
+}
+
+/// What a model's folder makes of it: what stays, and the versions to load. Blocking.
+///
+/// # Errors
+/// Why the model as a whole cannot be served.
+fn plan(
+    entry: &Found,
+    before: Option<&Known>,
+    backends: &[Arc<dyn Backend>],
+) -> Result<(Model, Vec<LoadJob>), String> {
+    let Prepared { config, versions, missing, backend, labels } = prepare(entry, backends)?;
+    let Some(backend) = backend else {
+        let statistics = |key: &ModelKey| match before.map(|known| &known.model) {
+            Some(Model::Ensemble(ensemble)) => ensemble.versions.get(&key.version)?.clone().ok(),
+            _ => None,
+        };
+        let missing = missing.into_iter().map(|(version, reason)| (version, Err(reason)));
+        let there = versions.into_iter().map(|source| {
+            let statistics = statistics(&source.key).unwrap_or_else(|| ModelStatistics::new(&source.key));
+            (source.key.version, Ok(statistics))
+        });
+        let versions = missing.chain(there).collect();
+        return Ok((Model::Ensemble(Arc::new(KnownEnsemble { config, labels, versions })), Vec::new()));
+    };
+    let missing = missing
+        .into_iter()
+        .map(|(version, reason)| (version, KnownVersion { loaded: None, failure: Some(reason) }));
+    let mut known: BTreeMap<u64, KnownVersion> = missing.collect();
+    let mut jobs = Vec::new();
+    for source in versions {
+        let loaded = before.and_then(|known| known.loaded(source.key.version));
+        let files = part_of(&entry.files, &source, backend.as_ref());
+        let unchanged = loaded.and_then(|loaded| {
+            let origin = loaded.origin.unchanged(&config, &entry.directory, &files)?;
+            let labels = read_labels(&loaded.config, &entry.directory);
+            Some(Arc::new(LoadedVersion { origin, labels, ..LoadedVersion::clone(loaded) }))
+        });
+        let version = source.key.version;
+        if unchanged.is_none() {
+            jobs.push(LoadJob { source, backend: backend.clone() });
+        }
+        let loaded = unchanged.or_else(|| loaded.cloned());
+        known.insert(version, KnownVersion { loaded, failure: None });
+    }
+    Ok((Model::Loaded(known), jobs))
+}
+
+/// While a version that is to be served does not load, those that it was to replace stay, as long as their folders do.
+fn keep_until_replaced(model: &mut Known, before: Option<&Known>) {
+    let (Model::Loaded(versions), Some(Model::Loaded(old))) =
+        (&mut model.model, before.map(|known| &known.model))
+    else {
+        return;
+    };
+    if versions.values().all(|version| version.loaded.is_some()) {
+        return;
+    }
+    for (number, old) in old {
+        if model.entry.versions.contains_key(number) && old.loaded.is_some() {
+            versions
+                .entry(*number)
+                .or_insert_with(|| KnownVersion { loaded: old.loaded.clone(), failure: None });
+        }
     }
 }
 

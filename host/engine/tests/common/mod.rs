@@ -237,6 +237,8 @@ impl Barrier {
 #[derive(Default)]
 pub struct Switches {
     pub barrier: Barrier,
+    /// Models that loaded, in order.
+    pub loads: Mutex<Vec<String>>,
     /// Executions that began, by model name in order.
     pub executed: Mutex<Vec<String>>,
     /// Instances alive.
@@ -266,6 +268,13 @@ impl Backend for TestBackend {
             "panicking" => panic!("the loader fell over"),
             _ => {}
         }
+        // What a file says is added to what the model gives: a mark of the generation.
+        let text = source.file.as_ref().map(|file| fs::read_to_string(file).unwrap()).unwrap_or_default();
+        let added = if text.is_empty() {
+            0.0
+        } else {
+            text.parse().map_err(|_| Error::invalid_argument(format!("the file is broken: '{text}'")))?
+        };
         let mut config = source.config.clone();
         if config.inputs.is_empty() && self.file.is_some() {
             let spec = |name: &str| TensorSpec {
@@ -283,7 +292,9 @@ impl Backend for TestBackend {
             return Ok(LoadedModel { config, executor, calls });
         }
         let made = AtomicUsize::new(0);
-        let model = TestModel { config: config.clone(), behaviour, switches: self.switches.clone(), made };
+        self.switches.loads.lock().unwrap().push(source.key.name.clone());
+        let model =
+            TestModel { config: config.clone(), behaviour, added, switches: self.switches.clone(), made };
         Ok(LoadedModel { config, executor: Executor::Batched(Arc::new(model)), calls: Vec::new() })
     }
 }
@@ -291,6 +302,7 @@ impl Backend for TestBackend {
 struct TestModel {
     config: Arc<ModelConfig>,
     behaviour: String,
+    added: f32,
     switches: Arc<Switches>,
     made: AtomicUsize,
 }
@@ -307,6 +319,7 @@ impl BatchedModel for TestModel {
         Ok(Box::new(TestInstance {
             config: self.config.clone(),
             behaviour: self.behaviour.clone(),
+            added: self.added,
             switches: self.switches.clone(),
             _alive: self.switches.instances.clone(),
         }))
@@ -358,6 +371,7 @@ impl ElementModel for CallingModel {
 struct TestInstance {
     config: Arc<ModelConfig>,
     behaviour: String,
+    added: f32,
     switches: Arc<Switches>,
     _alive: Arc<()>,
 }
@@ -382,6 +396,10 @@ impl Instance for TestInstance {
                 "reporting shapes" => {
                     tensor.data = input.shape.iter().flat_map(|&dim| (dim as f32).to_le_bytes()).collect();
                     tensor.shape = vec![input.shape.len() as i64];
+                }
+                _ if self.added != 0.0 => {
+                    tensor.data =
+                        values(input).iter().flat_map(|value| (value + self.added).to_le_bytes()).collect();
                 }
                 _ => {}
             }
