@@ -225,6 +225,11 @@ impl Backend for WasmBackend {
         Some("plugin.wasm")
     }
 
+    fn reads_model_folder(&self) -> bool {
+        // `files` of the interface reads what lies beside the plugin.
+        true
+    }
+
     fn load(&self, source: &ModelSource) -> Result<LoadedModel> {
         self.load_with_report(source).map(|(loaded, _)| loaded)
     }
