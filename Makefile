@@ -23,22 +23,22 @@ setup: ## download and prepare what building needs (says first how much); a seco
 build: setup ## build the server: target/release/nacre
 	cargo build --release -p nacre-server
 
-plugins: setup ## build the plugins into the model repository
+plugins: build ## build the plugins into the model repository
 	@scripts/with_wasm_toolchain.sh plugins/build.sh
 
-demo: build plugins ## classify three photographs and compare five sentences, from end to end
+demo: plugins ## classify three photographs and compare five sentences, from end to end
 	@$(VENV) scripts/demo.py
 
-serve: build plugins ## serve the demo repository on ports 8000 (HTTP), 8001 (gRPC), 8002 (metrics)
+serve: plugins ## serve the demo repository on ports 8000 (HTTP), 8001 (gRPC), 8002 (metrics)
 	@exec target/release/nacre serve --model-repository '$(REPOSITORY)' $(OPTIONS)
 
 test: ## every test, from nothing
 	@PYTHON='$(PYTHON)' scripts/test.sh
 
-soak: build plugins ## the long runs in their full length
+soak: plugins ## the long runs in their full length
 	NACRE_SOAK=1 $(VENV) -m pytest tests/python -m soak -s
 
-bench: build plugins ## measure
+bench: plugins ## measure
 	cargo bench --workspace --bench '*'
 
 lint: setup ## format, clippy and, where they are installed, cargo-deny, ruff and shellcheck

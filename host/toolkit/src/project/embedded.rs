@@ -70,7 +70,6 @@ fn workspace(manifest: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(manifest);
     let lines = text
         .lines()
-        .filter(|line| !line.starts_with("default-members"))
         .map(|line| if line.starts_with("members") { "members = [\"sdk/rust\", \"steps/*\"]" } else { line });
     lines.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
 }
