@@ -14,7 +14,7 @@ cd "$folder"
 nacre serve --model-repository . --http-address 127.0.0.1 --grpc-address 127.0.0.1 --metrics-address 127.0.0.1 \
     --http-port "$HTTP_PORT" --grpc-port "${GRPC_PORT:-8001}" --metrics-port "${METRICS_PORT:-8002}" >server.log 2>&1 &
 trap 'kill $!; wait' EXIT
-curl --silent --retry 100 --retry-connrefused --retry-delay 1 --fail "$server/v2/health/ready"
+curl --silent --retry 100 --retry-connrefused --retry-delay 1 --fail --output /dev/null "$server/v2/health/ready"
 
 for language in rust c cpp zig python javascript typescript; do
     started=${EPOCHREALTIME/./}

@@ -1,5 +1,6 @@
 //! The picture steps as plugins beside the same code native: with a fresh instance in every call, as requests have it,
-//! and with one instance that lives on, which leaves the time that the step itself takes, and its tensors' copies.
+//! and with one instance that lives on, which leaves the time that the step itself takes, and its tensors' copies; and
+//! these copies alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
 #[path = "../tests/common/mod.rs"]
@@ -13,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use common::{Server, element_model, parameter};
+use common::{Server, element_model, parameter, request};
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
 use nacre_backend::{ElementModel, ElementRequest};
 use nacre_domain::{DataType, Deadline, Parameters, Tensor, concat_bytes_elements};
@@ -80,6 +81,16 @@ impl Step {
     }
 }
 
+/// What a call costs that only takes a 224×224 picture and gives its tensor, with one instance that lives on.
+fn copies(criterion: &mut Criterion) {
+    let server = Server::new();
+    let model = server.model("copies", &parameter("NACRE_REUSE", "1"));
+    let picture = request(&vec![0; 3 * 224 * 224]);
+    criterion.bench_function("preprocess 224x224/copies alone", |bencher| {
+        bencher.iter(|| server.runtime.block_on(model.process(black_box(picture.clone()))).unwrap());
+    });
+}
+
 fn prepare(criterion: &mut Criterion) {
     let step = Step::load("preprocess", PREPROCESS);
     let options = Options::default();
@@ -114,5 +125,5 @@ fn decode(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, prepare, decode);
+criterion_group!(benches, copies, prepare, decode);
 criterion_main!(benches);
