@@ -37,6 +37,7 @@ test: ## every test, from nothing
 
 soak: plugins ## the long runs in their full length
 	NACRE_SOAK=1 $(VENV) -m pytest tests/python -m soak -s
+	NACRE_SOAK=1 cargo test --release -p nacre-server -p nacre-tests --test leftovers -- --nocapture
 
 bench: plugins ## measure
 	cargo bench --workspace --bench '*'
