@@ -276,3 +276,20 @@ def test_dev_once_copies_to_another_repository(folder, tmp_path):
         # A server of another repository does not know it.
         run = nacre(make(sources, "lost").parent, "dev", "lost", "--once", "--server", f"http://{server.http}")
         assert run.returncode == 1 and "--model-repository has to be the folder" in run.stderr, said(run)
+
+
+def test_a_trap_names_the_line_where_it_was_built_with_debug_information(folder):
+    plugin = make(folder, "crash")
+    with (plugin / "nacre.toml").open("a") as manifest:
+        manifest.write("debug = true\n")
+    source = plugin / "plugin.c"
+    begin = "bool nacre_process("
+    before, after = source.read_text().split(begin)
+    signature, body = after.split("{\n", 1)
+    trap = 'if (nacre_find(request, "x") != NULL) __builtin_trap();'
+    source.write_text(f"{before}{begin}{signature}{{\n  {trap}\n{body}")
+    line = source.read_text().split("__builtin_trap")[0].count("\n") + 1
+    assert nacre(folder, "build", "crash").returncode == 0
+    run = nacre(folder, "run", "crash", "--input", "x=[1]")
+    assert run.returncode == 1, said(run)
+    assert "nacre_process" in run.stderr and f"plugin.c:{line}:" in run.stderr, said(run)
