@@ -8,9 +8,17 @@ const CONFIG: &str = r#"
 backend: "wasm"
 input { name: "IN" data_type: TYPE_UINT8 dims: [ -1 ] }
 output { name: "OUT" data_type: TYPE_UINT8 dims: [ -1 ] }
-parameters { key: "NACRE_TIMEOUT_MS" value { string_value: "500" } }
-parameters { key: "NACRE_CONFIGURE_TIMEOUT_MS" value { string_value: "500" } }
 "#;
+
+/// Those that a time limit ends; the others meet a limit of another kind first, however slow the machine.
+const ENDLESS: &[&str] = &["spin", "sleep", "spin_in_configure", "log_flood", "stdout_flood"];
+
+fn config(name: &str) -> String {
+    let limit = if ENDLESS.contains(&name) { 500 } else { 60_000 };
+    let parameter =
+        |key: &str| format!("parameters {{ key: \"{key}\" value {{ string_value: \"{limit}\" }} }}\n");
+    format!("{CONFIG}{}{}", parameter("NACRE_TIMEOUT_MS"), parameter("NACRE_CONFIGURE_TIMEOUT_MS"))
+}
 
 fn request(text: &str) -> Value {
     json!({"inputs": [{"name": "IN", "datatype": "UINT8", "shape": [text.len()], "data": text.as_bytes()}]})
@@ -27,7 +35,7 @@ fn infer(server: &Server, model: &str, text: &str) -> (u16, String) {
 
 fn repository(guests: &[&str]) -> Repository {
     guests.iter().fold(Repository::default(), |repository, name| {
-        repository.model(name, CONFIG).file(name, "plugin.wasm", &guest(name))
+        repository.model(name, &config(name)).file(name, "plugin.wasm", &guest(name))
     })
 }
 

@@ -55,7 +55,8 @@ fn a_component_of_each_published_version_runs() {
         let server = Server::new();
         let directory = server.folder("published", &component);
         fs::write(directory.join("greeting.txt"), "hello, ").unwrap();
-        let config = TENSORS.to_owned() + &parameter("file", "greeting.txt") + &parameter("NACRE_MODELS", "other");
+        let config =
+            TENSORS.to_owned() + &parameter("file", "greeting.txt") + &parameter("NACRE_MODELS", "other");
         let loaded = server.backend.load_with_report(&source("published", directory, &config));
         let (loaded, report) = loaded.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(report.interface, version);
